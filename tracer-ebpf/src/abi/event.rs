@@ -1,0 +1,178 @@
+//! Records that the kernel program writes into the ring.
+
+use crate::abi::kind::KINDS;
+use crate::abi::table::{COMM, ProcRow, TableHead};
+
+/// Room for a program's file name, with its terminating zero.
+pub const FILENAME: usize = 128;
+
+/// Values of [`Header::kind`]. Never reused.
+pub mod record {
+    /// [`super::ProcRecord`]: a process is followed from now on.
+    pub const PROC: u32 = 1;
+    /// [`super::ExecRecord`]: a process has gone through an exec.
+    pub const EXEC: u32 = 2;
+    /// [`super::ExitRecord`]: a process has ended.
+    pub const EXIT: u32 = 3;
+    /// [`super::TableRecord`]: a table as it is, or was at its end.
+    pub const TABLE: u32 = 4;
+    /// [`super::MoveRecord`]: a task uses another table from now on.
+    pub const MOVE: u32 = 5;
+}
+
+/// Start of every record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Header {
+    /// [`record`].
+    pub kind: u32,
+    /// Length with this header, bytes.
+    pub len: u32,
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+}
+crate::assert_packed!(Header, 16);
+
+/// A process is followed from now on.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ProcRecord {
+    /// Kind, length, time.
+    pub header: Header,
+    /// The process.
+    pub row: ProcRow,
+    /// Its descriptors at that moment; 0 if its table could not be followed.
+    pub live: u32,
+    /// Soft limit, descriptors.
+    pub soft: u32,
+}
+crate::assert_packed!(ProcRecord, 16 + size_of::<ProcRow>() + 8);
+
+/// Bits of [`ExecRecord::flags`].
+pub mod exec_flag {
+    /// `before` holds the table before the exec.
+    pub const HAS_BEFORE: u32 = 1;
+    /// `spawner` holds the spawner's table.
+    pub const HAS_SPAWNER: u32 = 2;
+    /// The process had an exec before this one, or was there at attach: it spawned nobody, it is its own spawner.
+    pub const SELF: u32 = 4;
+    /// The process got a table of its own at this exec, because others use the old one.
+    pub const NEW_TABLE: u32 = 8;
+}
+
+/// A process has gone through an exec.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ExecRecord {
+    /// Kind, length, time.
+    pub header: Header,
+    /// The process after the exec, with its spawner.
+    pub row: ProcRow,
+    /// [`exec_flag`] bits.
+    pub flags: u32,
+    /// Thread that called exec; from here on its id is the process's.
+    pub old_tid: u32,
+    /// Descriptors that the image starts with.
+    pub live: u32,
+    /// Greatest number among them.
+    pub highest: u32,
+    /// Soft limit, descriptors.
+    pub soft: u32,
+    /// Always 0.
+    pub spare: u32,
+    /// Name of the process before.
+    pub old_comm: [u8; COMM],
+    /// Path handed to exec, cut at its end.
+    pub filename: [u8; FILENAME],
+    /// Descriptors that the image starts with, by kind.
+    pub kinds: [u32; KINDS],
+    /// The process's own table before the exec closed anything.
+    pub before: TableHead,
+    /// The spawner's table at this moment; its window ends here.
+    pub spawner: TableHead,
+}
+crate::assert_packed!(
+    ExecRecord,
+    16 + size_of::<ProcRow>() + 24 + COMM + FILENAME + 4 * KINDS + 2 * size_of::<TableHead>()
+);
+
+/// A process has ended.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ExitRecord {
+    /// Kind, length, time.
+    pub header: Header,
+    /// The process.
+    pub row: ProcRow,
+    /// Exit code as in wait(2).
+    pub exit_code: u32,
+    /// 1 if `table` is filled.
+    pub has_table: u32,
+    /// Its table at that moment, before teardown; it has ended if its `users` is 0.
+    pub table: TableHead,
+}
+crate::assert_packed!(ExitRecord, 16 + size_of::<ProcRow>() + 8 + size_of::<TableHead>());
+
+/// Values of [`TableRecord::reason`].
+pub mod table_reason {
+    /// The last traced user left it for another table.
+    pub const LEFT: u32 = 1;
+    /// Another table was made at the same address; the end of this one was not seen.
+    pub const REPLACED: u32 = 2;
+    /// It is still there: written by the agent at the end of the trace.
+    pub const SNAPSHOT: u32 = 3;
+}
+
+/// A table as it is, or was at its end.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct TableRecord {
+    /// Kind, length, time.
+    pub header: Header,
+    /// [`table_reason`].
+    pub reason: u32,
+    /// Always 0.
+    pub spare: u32,
+    /// The table.
+    pub table: TableHead,
+}
+crate::assert_packed!(TableRecord, 16 + 8 + size_of::<TableHead>());
+
+/// A task uses another table from now on.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MoveRecord {
+    /// Kind, length, time.
+    pub header: Header,
+    /// The process, with its table after the move.
+    pub row: ProcRow,
+    /// The table before.
+    pub from_id: u64,
+    /// The table after.
+    pub to_id: u64,
+    /// The thread.
+    pub tid: u32,
+    /// Descriptors in the new table.
+    pub live: u32,
+}
+crate::assert_packed!(MoveRecord, 16 + size_of::<ProcRow>() + 24);
+
+/// Marks boundary types that may be copied from bytes: every bit pattern is a value.
+///
+/// # Safety
+///
+/// Only `#[repr(C)]` types of integers and arrays of integers, without padding.
+pub unsafe trait Record: Copy {}
+
+// SAFETY: integers and arrays of integers without padding (asserted above).
+unsafe impl Record for Header {}
+// SAFETY: as above.
+unsafe impl Record for ProcRecord {}
+// SAFETY: as above.
+unsafe impl Record for ExecRecord {}
+// SAFETY: as above.
+unsafe impl Record for ExitRecord {}
+// SAFETY: as above.
+unsafe impl Record for TableRecord {}
+// SAFETY: as above.
+unsafe impl Record for MoveRecord {}

@@ -1,0 +1,253 @@
+//! State of one descriptor table, as the kernel program keeps it.
+
+use crate::abi::kind::KINDS;
+
+/// Descriptor numbers in one chunk.
+pub const CHUNK_NUMBERS: usize = 1024;
+/// Words of the bitmap of one chunk.
+pub const CHUNK_WORDS: usize = CHUNK_NUMBERS / 64;
+/// Chunks that are followed at most; with 1,024 numbers each this is the kernel's default `fs.nr_open`.
+pub const MAX_CHUNKS: u32 = 1024;
+/// Kinds of failure kept apart in one table.
+pub const FAILURES: usize = 8;
+/// Length of a task's name, with its terminating zero (`TASK_COMM_LEN`, include/linux/sched.h, v6.12).
+pub const COMM: usize = 16;
+/// No level has been still for the settle time.
+pub const UNSETTLED: u32 = u32::MAX;
+/// No such number.
+pub const NO_NUMBER: u32 = u32::MAX;
+
+/// Bits of a slot that hold kind + 1; 0 is a free number.
+pub const SLOT_KIND: u32 = 0xff;
+/// Where the opener's thread id starts in a slot; 0 is an opener that was not seen.
+pub const SLOT_TID_SHIFT: u32 = 8;
+
+/// Greatest number of live descriptors in a stated scope, and what the table looked like then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Mark {
+    /// Boot time at which it was reached, nanoseconds.
+    pub at_ns: u64,
+    /// Live descriptors.
+    pub live: u32,
+    /// Greatest number in use so far in the scope.
+    pub highest: u32,
+    /// Soft limit in force, descriptors.
+    pub soft: u32,
+    /// Always 0.
+    pub spare: u32,
+    /// Live descriptors by kind; stale while the scope's bit in [`TableHead::dirty`] is set.
+    pub kinds: [u32; KINDS],
+}
+crate::assert_packed!(Mark, 24 + 4 * KINDS);
+
+/// Failures of one syscall with one error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Failure {
+    /// Boot time of the first, nanoseconds.
+    pub first_ns: u64,
+    /// How many.
+    pub count: u32,
+    /// Live descriptors at the first.
+    pub live: u32,
+    /// Soft limit at the first.
+    pub soft: u32,
+    /// Lowest free number at the first; [`NO_NUMBER`] if it was not found among the first 1,024.
+    pub lowest_free: u32,
+    /// Numbers in use at the first, reserved ones included, among the first 1,024.
+    pub in_use: u32,
+    /// Syscall number, [`crate::config::NR_COMPAT`] set for the 32-bit table.
+    pub nr: u16,
+    /// Positive errno.
+    pub errno: u16,
+}
+crate::assert_packed!(Failure, 32);
+
+/// Scopes of a mark, bits of [`TableHead::dirty`].
+pub mod scope {
+    /// Since the table was first seen.
+    pub const LIFE: u32 = 1;
+    /// Since the image's exec, or first sight.
+    pub const IMAGE: u32 = 2;
+    /// Since the last exec of a child, or first sight.
+    pub const WINDOW: u32 = 4;
+}
+
+/// Bits of [`TableHead::flags`].
+pub mod flag {
+    /// The table existed before it was first seen: what happened earlier is unknown.
+    pub const SEEDED: u32 = 1;
+    /// It is a copy of a table that changed meanwhile: every slot is to be looked at again.
+    pub const RECHECK: u32 = 2;
+    /// More than one process uses or used it at a time.
+    pub const SHARED: u32 = 4;
+}
+
+/// Everything about a table but its slots. Shipped whole in records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct TableHead {
+    /// Identity, never reused; the address is.
+    pub id: u64,
+    /// Address of the `files_struct`.
+    pub files: u64,
+    /// Boot time of first sight, nanoseconds.
+    pub first_ns: u64,
+    /// Boot time of the last change of `live`, nanoseconds.
+    pub last_change_ns: u64,
+    /// Start of the spawn window, nanoseconds.
+    pub window_start_ns: u64,
+    /// Descriptors that appeared since first sight.
+    pub installs: u64,
+    /// Descriptors that went since first sight.
+    pub closes: u64,
+    /// `installs` when the spawn window began.
+    pub window_installs: u64,
+    /// `closes` when the spawn window began.
+    pub window_closes: u64,
+    /// 1 while a handler works on it.
+    pub lock: u32,
+    /// Changes so far, wrapping: tells a copier that the original moved.
+    pub changes: u32,
+    /// [`flag`] bits.
+    pub flags: u32,
+    /// [`scope`] bits: marks whose composition is the current one.
+    pub dirty: u32,
+    /// Traced processes that use it.
+    pub users: u32,
+    /// Process that it was first seen with.
+    pub owner: u32,
+    /// Live descriptors now.
+    pub live: u32,
+    /// Greatest number in use now.
+    pub highest: u32,
+    /// Soft limit as last read, descriptors.
+    pub soft: u32,
+    /// Last level that was still for the settle time; [`UNSETTLED`] if none was.
+    pub settled: u32,
+    /// Last such level in the spawn window.
+    pub window_settled: u32,
+    /// Least `live` in the spawn window.
+    pub window_floor: u32,
+    /// Most descriptors held at once by one thread that opened them, counted when it opens, in the spawn window.
+    pub thread_high: u32,
+    /// That thread.
+    pub thread_tid: u32,
+    /// Its name.
+    pub thread_comm: [u8; COMM],
+    /// Failures beyond the kinds kept apart.
+    pub failures_other: u32,
+    /// Chunks above the first that hold numbers: the greatest index.
+    pub top_chunk: u32,
+    /// Live by kind now.
+    pub kinds: [u32; KINDS],
+    /// Mark since first sight.
+    pub life: Mark,
+    /// Mark in the image.
+    pub image: Mark,
+    /// Mark in the spawn window.
+    pub window: Mark,
+    /// Failures so far, first come, first kept; `count` 0 ends the list.
+    pub failures: [Failure; FAILURES],
+}
+crate::assert_packed!(
+    TableHead,
+    9 * 8 + 14 * 4 + COMM + 2 * 4 + 4 * KINDS + 3 * size_of::<Mark>() + FAILURES * size_of::<Failure>()
+);
+
+/// Slots of 1,024 consecutive numbers.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Chunk {
+    /// Bit set: the number is counted as live.
+    pub mask: [u64; CHUNK_WORDS],
+    /// 0 for a free number; else kind + 1 and the opener's thread id.
+    pub slots: [u32; CHUNK_NUMBERS],
+}
+crate::assert_packed!(Chunk, 8 * CHUNK_WORDS + 4 * CHUNK_NUMBERS);
+
+/// One table.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct TableState {
+    /// All but the slots.
+    pub head: TableHead,
+    /// Numbers 0 to 1,023.
+    pub first: Chunk,
+}
+
+const _: () = assert!(size_of::<TableState>() <= 6 * 1024, "a table of 1,024 numbers costs at most 6 KiB");
+
+/// Key of a chunk above the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ChunkKey {
+    /// Address of the `files_struct`.
+    pub files: u64,
+    /// Number / 1,024; at least 1.
+    pub index: u64,
+}
+crate::assert_packed!(ChunkKey, 16);
+
+/// Key of what one thread holds in one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct HeldKey {
+    /// Address of the `files_struct`.
+    pub files: u64,
+    /// Thread id.
+    pub tid: u64,
+}
+crate::assert_packed!(HeldKey, 16);
+
+/// Bits of [`ProcRow::flags`].
+pub mod proc_flag {
+    /// Named by the user.
+    pub const TARGET: u32 = 1;
+    /// Existed before the hooks were attached.
+    pub const SEEDED: u32 = 2;
+    /// Has gone through an exec under trace.
+    pub const EXECED: u32 = 4;
+    /// Its spawner is followed too.
+    pub const SPAWNER_KNOWN: u32 = 8;
+}
+
+/// A traced process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ProcRow {
+    /// Boot time at which its leader started, nanoseconds; with `tgid` its identity.
+    pub start_ns: u64,
+    /// Address of the table that the process uses.
+    pub files: u64,
+    /// Identity of that table; 0 while it could not be followed.
+    pub table_id: u64,
+    /// `self_exec_id`: counts execs in this task.
+    pub exec_id: u64,
+    /// Start of the process that forked it.
+    pub spawner_start_ns: u64,
+    /// Table of the forking thread.
+    pub spawner_files: u64,
+    /// Its identity.
+    pub spawner_table_id: u64,
+    /// Process id in the initial namespace.
+    pub tgid: u32,
+    /// Process id in its own namespace.
+    pub ns_tgid: u32,
+    /// [`proc_flag`] bits.
+    pub flags: u32,
+    /// Process that forked it.
+    pub spawner_tgid: u32,
+    /// Thread that forked it.
+    pub spawner_tid: u32,
+    /// Always 0.
+    pub spare: u32,
+    /// Its name.
+    pub comm: [u8; COMM],
+    /// Name of the process that forked it, at that time.
+    pub spawner_comm: [u8; COMM],
+    /// Name of the thread that forked it, at that time.
+    pub spawner_thread: [u8; COMM],
+}
+crate::assert_packed!(ProcRow, 7 * 8 + 6 * 4 + 3 * COMM);

@@ -1,0 +1,101 @@
+//! The only user of the ring.
+
+use aya_ebpf::maps::ring_buf::RingBufEntry;
+use fdtide_abi::{
+    Counter, ProcRow, TableHead,
+    event::{ExecRecord, ExitRecord, Header, MoveRecord, ProcRecord, TableRecord, record},
+};
+
+use crate::kernel::{
+    maps::{RING, count},
+    read::copy,
+};
+
+/// Room for a record; counted when there is none.
+#[inline(always)]
+pub fn reserve<T: 'static>() -> Option<RingBufEntry<T>> {
+    let entry = RING.reserve::<T>(0);
+    if entry.is_none() {
+        count(Counter::RingFull);
+    }
+    entry
+}
+
+#[inline(always)]
+const fn header<T>(kind: u32, at_ns: u64) -> Header {
+    Header { kind, len: size_of::<T>() as u32, at_ns }
+}
+
+/// A process is followed from now on.
+#[inline(always)]
+pub fn proc(now: u64, row: *const ProcRow, live: u32, soft: u32) {
+    let Some(mut entry) = reserve::<ProcRecord>() else { return };
+    let record = entry.as_mut_ptr();
+    // SAFETY: reserved memory of the record's size.
+    unsafe {
+        (*record).header = header::<ProcRecord>(record::PROC, now);
+        copy(&raw mut (*record).row, row);
+        (*record).live = live;
+        (*record).soft = soft;
+    }
+    entry.submit(0);
+}
+
+/// Starts an exec record: header only, the rest is the handler's.
+#[inline(always)]
+pub fn exec(now: u64) -> Option<RingBufEntry<ExecRecord>> {
+    let mut entry = reserve::<ExecRecord>()?;
+    // SAFETY: reserved memory of the record's size.
+    unsafe { (*entry.as_mut_ptr()).header = header::<ExecRecord>(record::EXEC, now) };
+    Some(entry)
+}
+
+/// A process has ended.
+#[inline(always)]
+pub fn exit(now: u64, row: *const ProcRow, exit_code: u32, table: Option<*const TableHead>) {
+    let Some(mut entry) = reserve::<ExitRecord>() else { return };
+    let record = entry.as_mut_ptr();
+    // SAFETY: reserved memory of the record's size.
+    unsafe {
+        (*record).header = header::<ExitRecord>(record::EXIT, now);
+        copy(&raw mut (*record).row, row);
+        (*record).exit_code = exit_code;
+        (*record).has_table = u32::from(table.is_some());
+        if let Some(table) = table {
+            copy(&raw mut (*record).table, table);
+        }
+    }
+    entry.submit(0);
+}
+
+/// A table has ended, and why.
+#[inline(always)]
+pub fn table(now: u64, reason: u32, head: *const TableHead) {
+    let Some(mut entry) = reserve::<TableRecord>() else { return };
+    let record = entry.as_mut_ptr();
+    // SAFETY: reserved memory of the record's size.
+    unsafe {
+        (*record).header = header::<TableRecord>(record::TABLE, now);
+        (*record).reason = reason;
+        (*record).spare = 0;
+        copy(&raw mut (*record).table, head);
+    }
+    entry.submit(0);
+}
+
+/// A task uses another table from now on.
+#[inline(always)]
+pub fn moved(now: u64, row: *const ProcRow, from_id: u64, to_id: u64, tid: u32, live: u32) {
+    let Some(mut entry) = reserve::<MoveRecord>() else { return };
+    let record = entry.as_mut_ptr();
+    // SAFETY: reserved memory of the record's size.
+    unsafe {
+        (*record).header = header::<MoveRecord>(record::MOVE, now);
+        copy(&raw mut (*record).row, row);
+        (*record).from_id = from_id;
+        (*record).to_id = to_id;
+        (*record).tid = tid;
+        (*record).live = live;
+    }
+    entry.submit(0);
+}

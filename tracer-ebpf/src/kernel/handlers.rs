@@ -1,0 +1,372 @@
+//! What to do when something happened. Nothing here knows which kind of hook told.
+
+use aya_ebpf::helpers::generated::{bpf_ktime_get_boot_ns, bpf_probe_read_kernel_str};
+use fdtide_abi::{
+    HeldKey, ProcRow, TableState,
+    event::{FILENAME, exec_flag, table_reason},
+    table::{NO_NUMBER, proc_flag},
+};
+
+use crate::kernel::{
+    emit,
+    failed::fdtide_failed,
+    lock::{lock, unlock},
+    look::{Scope, look, request, soft_limit},
+    maps::{CONFIG, FOUND, HELD, PROCS, Program, TARGETS},
+    mark::{restart_image, restart_window},
+    read::{Object, constant, copy, offset},
+    table, tree,
+};
+
+/// `EMFILE` and `ENFILE`.
+const TABLE_ERRORS: [i64; 2] = [-24, -23];
+
+/// Boot time, nanoseconds.
+#[inline(always)]
+pub fn now() -> u64 {
+    // SAFETY: the helper has no preconditions.
+    unsafe { bpf_ktime_get_boot_ns() }
+}
+
+/// The current task's table may have changed: at `number` or, for a whole scope, anywhere.
+#[inline(always)]
+pub fn changed(
+    program: Program,
+    task: Object,
+    row: *mut ProcRow,
+    scope: Scope,
+    number: u32,
+    failed: Option<(i64, u16)>,
+) {
+    let files = task.follow(offset!(task_files));
+    if files.is_null() {
+        return;
+    }
+    let now = now();
+    let Some(state) = table::find(files).or_else(|| adopt(program, task, row, files, now)) else { return };
+    // SAFETY: a valid map value.
+    let head = unsafe { &raw mut (*state).head };
+    let locked = lock(head);
+    if let Some(request) = request(program, task, files, tree::tid(task), now) {
+        look(request, state, scope, number);
+        if let Some((error, nr)) = failed {
+            fdtide_failed(state, request, u32::from(nr), (-error) as u32);
+        }
+    }
+    unlock(head, locked);
+}
+
+/// Whether a syscall's return value says that the table, or the system, is full.
+#[inline(always)]
+pub fn is_table_error(ret: i64) -> bool {
+    ret == TABLE_ERRORS[0] || ret == TABLE_ERRORS[1]
+}
+
+/// A traced task uses a table that is not followed yet.
+#[inline(always)]
+fn adopt(program: Program, task: Object, row: *mut ProcRow, files: Object, now: u64) -> Option<*mut TableState> {
+    let tgid = tree::tgid(task);
+    // SAFETY: rows and states are valid map values, throughout.
+    unsafe {
+        let (old_files, old_id) = ((*row).files, (*row).table_id);
+        if old_files == files.address() || old_id == 0 {
+            let state = table::seed(program, task, files, tgid, now)?;
+            (*row).files = files.address();
+            (*row).table_id = (*state).head.id;
+            return Some(state);
+        }
+        let old = table::find_id(old_files, old_id);
+        let state = match old {
+            Some(old) => table::copy(program, old, task, files, tgid, now)?,
+            None => table::seed(program, task, files, tgid, now)?,
+        };
+        let threads: u32 = task.follow(offset!(task_signal)).load(offset!(signal_threads));
+        let to_id = (*state).head.id;
+        // With other threads about, the process keeps its table and this thread has one of its own.
+        if threads <= 1 {
+            (*row).files = files.address();
+            (*row).table_id = to_id;
+            if let Some(old) = old {
+                forget_held(old_files, tree::tid(task));
+                if table::leave(old) {
+                    table::end(old_files, now, table_reason::LEFT);
+                }
+            }
+        }
+        emit::moved(now, row, old_id, to_id, tree::tid(task), (*state).head.live);
+        Some(state)
+    }
+}
+
+#[inline(always)]
+fn forget_held(files: u64, tid: u32) {
+    let _ = HELD.remove(HeldKey { files, tid: u64::from(tid) });
+}
+
+/// The current task has made `child`, which has not run yet.
+#[inline(always)]
+pub fn forked(child: Object) {
+    let parent = Object::current();
+    let flags: u32 = child.load(offset!(task_flags));
+    let tgid = tree::tgid(child);
+    if flags & tree::PF_KTHREAD != 0 || tgid == tree::tgid(parent) {
+        return;
+    }
+    let Some(_) = tree::find(parent) else { return };
+    let now = now();
+    let Some(row) = tree::new_row(Program::WakeupNew, child, 0) else { return };
+    let files = child.follow(offset!(task_files));
+    let parent_files = parent.follow(offset!(task_files));
+    let parent_state = if parent_files.is_null() { None } else { table::find(parent_files) };
+    let mut live = 0;
+    if !files.is_null() {
+        let shared = files.address() == parent_files.address();
+        let state = match parent_state {
+            Some(state) if shared => {
+                table::join(state);
+                Some(state)
+            }
+            Some(state) => table::copy(Program::WakeupNew, state, child, files, tgid, now),
+            None => {
+                table::end(files.address(), now, table_reason::REPLACED);
+                table::seed(Program::WakeupNew, child, files, tgid, now)
+            }
+        };
+        if let Some(state) = state {
+            // SAFETY: valid map values.
+            unsafe {
+                (*row).files = files.address();
+                (*row).table_id = (*state).head.id;
+                live = (*state).head.live;
+            }
+        }
+    }
+    // SAFETY: a valid map value.
+    let parent_id = parent_state.map_or(0, |state| unsafe { (*state).head.id });
+    tree::set_spawner(row, parent, parent_files.address(), parent_id);
+    if tree::add(row) {
+        emit::proc(now, row, live, soft_limit(child));
+    }
+}
+
+/// The current task has gone through an exec; `old_tid` is the thread that called it.
+#[inline(always)]
+pub fn execed(task: Object, old_tid: u32, filename: Object) {
+    let Some(row) = tree::find(task) else { return };
+    let files = task.follow(offset!(task_files));
+    if files.is_null() {
+        return;
+    }
+    let now = now();
+    // SAFETY: `row` is a valid map value, `record` reserved memory, and heads are parts of valid map values, throughout.
+    unsafe {
+        let mut entry = emit::exec(now);
+        let known = (*row).flags & proc_flag::SPAWNER_KNOWN != 0;
+        let had_exec = (*row).flags & proc_flag::EXECED != 0;
+        // A process that was there at attach, or that has gone through an exec, spawned nobody with this one.
+        let own = had_exec || ((*row).flags & proc_flag::SEEDED != 0 && (*row).flags & proc_flag::TARGET == 0);
+        let mut flags = 0;
+        let old_files = (*row).files;
+        let before = table::find_id(old_files, (*row).table_id);
+        if let Some(entry) = entry.as_mut() {
+            let record = entry.as_mut_ptr();
+            copy(&raw mut (*record).old_comm, &raw const (*row).comm);
+            if let Some(before) = before {
+                copy(&raw mut (*record).before, &raw const (*before).head);
+                flags |= exec_flag::HAS_BEFORE;
+            }
+        }
+        if known
+            && !own
+            && let Some(spawner) = table::find_id((*row).spawner_files, (*row).spawner_table_id)
+        {
+            let head = &raw mut (*spawner).head;
+            let locked = lock(head);
+            if let Some(entry) = entry.as_mut() {
+                copy(&raw mut (*entry.as_mut_ptr()).spawner, head);
+            }
+            restart_window(head, now);
+            unlock(head, locked);
+            flags |= exec_flag::HAS_SPAWNER;
+        }
+        if own {
+            flags |= exec_flag::SELF;
+            (*row).spawner_tgid = (*row).tgid;
+            (*row).spawner_tid = old_tid;
+            (*row).spawner_start_ns = (*row).start_ns;
+            (*row).spawner_files = old_files;
+            (*row).spawner_table_id = (*row).table_id;
+            copy(&raw mut (*row).spawner_comm, &raw const (*row).comm);
+        }
+
+        let tgid = (*row).tgid;
+        let state = if old_files == files.address() {
+            before.or_else(|| table::seed(Program::Exec, task, files, tgid, now))
+        } else {
+            flags |= exec_flag::NEW_TABLE;
+            let state = match (table::find(files), before) {
+                (Some(state), _) => Some(state),
+                (None, Some(before)) => table::copy(Program::Exec, before, task, files, tgid, now),
+                (None, None) => table::seed(Program::Exec, task, files, tgid, now),
+            };
+            if let Some(before) = before
+                && table::leave(before)
+            {
+                table::end(old_files, now, table_reason::LEFT);
+            }
+            state
+        };
+        forget_held(old_files, old_tid);
+        forget_held(old_files, tgid);
+
+        (*row).files = files.address();
+        (*row).exec_id = task.load(offset!(task_exec_id));
+        (*row).flags |= proc_flag::EXECED;
+        tree::comm(task, &raw mut (*row).comm);
+        (*row).table_id = 0;
+        if let Some(state) = state {
+            let head = &raw mut (*state).head;
+            (*row).table_id = (*head).id;
+            let locked = lock(head);
+            if let Some(request) = request(Program::Exec, task, files, 0, now) {
+                look(request, state, Scope::All, ANYWHERE);
+            }
+            restart_image(head, now);
+            if let Some(entry) = entry.as_mut() {
+                let record = entry.as_mut_ptr();
+                copy(&raw mut (*record).kinds, &raw const (*head).kinds);
+                (*record).live = (*head).live;
+                (*record).highest = (*head).highest;
+            }
+            unlock(head, locked);
+        }
+        if let Some(mut entry) = entry {
+            let record = entry.as_mut_ptr();
+            copy(&raw mut (*record).row, row);
+            (*record).flags = flags;
+            (*record).old_tid = old_tid;
+            (*record).soft = soft_limit(task);
+            (*record).spare = 0;
+            bpf_probe_read_kernel_str(
+                (&raw mut (*record).filename).cast(),
+                FILENAME as u32,
+                filename.address() as *const _,
+            );
+            entry.submit(0);
+        }
+    }
+}
+
+/// A task ends; its table is still there.
+#[inline(always)]
+pub fn exited(task: Object) {
+    let Some(row) = tree::find(task) else { return };
+    let files = task.follow(offset!(task_files));
+    let tid = tree::tid(task);
+    let now = now();
+    // SAFETY: `row` and states are valid map values, throughout.
+    unsafe {
+        let live_threads: u32 = task.follow(offset!(task_signal)).load(offset!(signal_live));
+        if !files.is_null() && files.address() != (*row).files {
+            // A thread with a table of its own.
+            if let Some(state) = table::find(files) {
+                look_all(Program::Exit, state, task, files, now);
+                if table::leave(state) {
+                    table::end(files.address(), now, table_reason::LEFT);
+                }
+            }
+        }
+        forget_held(files.address(), tid);
+        if live_threads != 0 {
+            return;
+        }
+        let own_files = (*row).files;
+        let state = table::find_id(own_files, (*row).table_id);
+        let exit_code: u32 = task.load(offset!(task_exit_code));
+        match state {
+            Some(state) => {
+                if files.address() == own_files {
+                    look_all(Program::Exit, state, task, files, now);
+                }
+                let last = table::leave(state);
+                emit::exit(now, row, exit_code, Some(&raw const (*state).head));
+                if last {
+                    table::forget(own_files, state);
+                }
+            }
+            None => emit::exit(now, row, exit_code, None),
+        }
+        let tgid = (*row).tgid;
+        let _ = PROCS.remove(tgid);
+    }
+}
+
+#[inline(always)]
+fn look_all(program: Program, state: *mut TableState, task: Object, files: Object, now: u64) {
+    // SAFETY: a valid map value.
+    let head = unsafe { &raw mut (*state).head };
+    let locked = lock(head);
+    if let Some(request) = request(program, task, files, 0, now) {
+        look(request, state, Scope::All, ANYWHERE);
+    }
+    unlock(head, locked);
+}
+
+/// One task of a walk over all of them: traced if the user named it or its parent is traced.
+#[inline(always)]
+pub fn walked(task: Object) {
+    let tgid = tree::tgid(task);
+    if tree::tid(task) != tgid || tgid == constant(&raw const CONFIG.agent) {
+        return;
+    }
+    let now = now();
+    let files = task.follow(offset!(task_files));
+    if tree::find(task).is_none() {
+        let named = TARGETS.get_ptr(tgid).is_some();
+        let parent = task.follow(offset!(task_real_parent));
+        let flags: u32 = task.load(offset!(task_flags));
+        let inherited = !named && flags & tree::PF_KTHREAD == 0 && tree::find(parent).is_some();
+        if !named && !inherited {
+            return;
+        }
+        let flags = proc_flag::SEEDED | if named { proc_flag::TARGET } else { 0 };
+        let Some(row) = tree::new_row(Program::Walk, task, flags) else { return };
+        if inherited {
+            // SAFETY: a valid map value.
+            unsafe {
+                (*row).spawner_tgid = tree::tgid(parent);
+                (*row).spawner_tid = tree::tgid(parent);
+                tree::comm(parent.follow(offset!(task_leader)), &raw mut (*row).spawner_comm);
+            }
+        }
+        if !tree::add(row) {
+            return;
+        }
+        if let Some(found) = FOUND.get_ptr_mut(0) {
+            crate::kernel::read::fetch_add(found, 1);
+        }
+    }
+    let Some(row) = tree::find(task) else { return };
+    // SAFETY: `row` and states are valid map values, throughout.
+    unsafe {
+        if (*row).table_id != 0 {
+            return;
+        }
+        let mut live = 0;
+        if !files.is_null() {
+            let known = table::find(files);
+            if let Some(state) = known {
+                table::join(state);
+            }
+            if let Some(state) = known.or_else(|| table::seed(Program::Walk, task, files, tgid, now)) {
+                (*row).files = files.address();
+                (*row).table_id = (*state).head.id;
+                live = (*state).head.live;
+            }
+        }
+        emit::proc(now, row, live, soft_limit(task));
+    }
+}
+
+/// No number in particular.
+pub const ANYWHERE: u32 = NO_NUMBER;

@@ -1,0 +1,175 @@
+//! What a `struct file` is, from its mode, its superblock and its name, never from link text.
+
+use fdtide_abi::Kind;
+
+use crate::kernel::read::{offset, peek};
+
+/// Opened with O_PATH (`FMODE_PATH`, include/linux/fs.h, v6.12).
+const FMODE_PATH: u32 = 0x4000;
+
+/// Superblock magics (include/uapi/linux/magic.h and the file systems' own sources, v6.12).
+mod magic {
+    pub const ANON_INODE: u64 = 0x0904_1934;
+    pub const PIDFS: u64 = 0x5049_4446;
+    pub const NSFS: u64 = 0x6e73_6673;
+    pub const SOCKFS: u64 = 0x534f_434b;
+    pub const PIPEFS: u64 = 0x5049_5045;
+    pub const TMPFS: u64 = 0x0102_1994;
+    pub const HUGETLBFS: u64 = 0x9584_58f6;
+    pub const SECRETMEM: u64 = 0x5345_434d;
+    pub const DMA_BUF: u64 = 0x444d_4142;
+    pub const MQUEUE: u64 = 0x1980_0202;
+    pub const GUEST_MEMFD: u64 = 0x474d_454d;
+}
+
+const S_IFMT: u16 = 0o170_000;
+
+/// Classifies the `struct file` at this address: the number of its [`Kind`].
+///
+/// A symbol of its own, so that the verifier checks it once and not in every place that it is called from.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_classify(file: u64) -> u32 {
+    read(file).unwrap_or(Kind::Unknown) as u32
+}
+
+#[inline(always)]
+fn read(file: u64) -> Option<Kind> {
+    let mode: u32 = peek(file + u64::from(offset!(file_mode)))?;
+    if mode & FMODE_PATH != 0 {
+        return Some(Kind::OPath);
+    }
+    let inode: u64 = peek(file + u64::from(offset!(file_inode)))?;
+    let sb: u64 = peek(inode + u64::from(offset!(inode_sb)))?;
+    let sb_magic: u64 = peek(sb + u64::from(offset!(sb_magic)))?;
+    match sb_magic {
+        magic::SOCKFS => return socket(file),
+        magic::PIPEFS => return Some(Kind::Pipe),
+        magic::ANON_INODE => return anonymous(file),
+        magic::PIDFS => return Some(Kind::Pidfd),
+        magic::NSFS => return Some(Kind::Ns),
+        magic::SECRETMEM => return Some(Kind::Secretmem),
+        magic::DMA_BUF => return Some(Kind::DmaBuf),
+        magic::MQUEUE => return Some(Kind::Mqueue),
+        magic::GUEST_MEMFD => return Some(Kind::Kvm),
+        magic::TMPFS | magic::HUGETLBFS if is_memfd(file)? => return Some(Kind::Memfd),
+        _ => {}
+    }
+    let inode_mode: u16 = peek(inode + u64::from(offset!(inode_mode)))?;
+    Some(match inode_mode & S_IFMT {
+        0o100_000 => Kind::File,
+        0o040_000 => Kind::Dir,
+        0o120_000 => Kind::Symlink,
+        0o010_000 => Kind::Fifo,
+        0o060_000 => Kind::Blk,
+        0o020_000 => character(peek(inode + u64::from(offset!(inode_rdev)))?),
+        _ => Kind::Other,
+    })
+}
+
+/// Terminals have their own major numbers (Documentation/admin-guide/devices.txt, v6.12).
+#[inline(always)]
+fn character(rdev: u32) -> Kind {
+    match rdev >> 20 {
+        2..=5 | 136..=143 | 166 | 188 | 204 | 229 => Kind::Tty,
+        _ => Kind::Chr,
+    }
+}
+
+#[inline(always)]
+fn name(file: u64) -> Option<u64> {
+    let dentry: u64 = peek(file + u64::from(offset!(file_dentry)))?;
+    let name: u64 = peek(dentry + u64::from(offset!(dentry_name)))?;
+    peek(name)
+}
+
+/// A memfd lives in the kernel's own mount, where every entry is its own parent; a file of that name elsewhere does not.
+#[inline(always)]
+fn is_memfd(file: u64) -> Option<bool> {
+    let dentry: u64 = peek(file + u64::from(offset!(file_dentry)))?;
+    let parent: u64 = peek(dentry + u64::from(offset!(dentry_parent)))?;
+    if parent != dentry {
+        return Some(false);
+    }
+    let text: u64 = peek(dentry + u64::from(offset!(dentry_name)))?;
+    let start: u64 = peek(text)?;
+    const MEMFD: u64 = u64::from_le_bytes(*b"memfd:\0\0");
+    Some(start & 0xffff_ffff_ffff == MEMFD)
+}
+
+#[inline(always)]
+fn anonymous(file: u64) -> Option<Kind> {
+    const fn word(text: &[u8; 8]) -> u64 {
+        u64::from_le_bytes(*text)
+    }
+    let name = name(file)?;
+    const BPF_LINK: u64 = word(b"bpf_link");
+    const BPF_LINK_DASH: u64 = word(b"bpf-link");
+    let kind = if name == word(b"[eventfd") {
+        Kind::Eventfd
+    } else if name == word(b"[eventpo") {
+        Kind::Epoll
+    } else if name == word(b"[landloc") {
+        Kind::LandlockRuleset
+    } else if name == word(b"[timerfd") {
+        Kind::Timerfd
+    } else if name == word(b"[signalf") {
+        Kind::Signalfd
+    } else if name == word(b"inotify\0") {
+        Kind::Inotify
+    } else if name == word(b"[fanotif") {
+        Kind::Fanotify
+    } else if name == word(b"[userfau") {
+        Kind::Userfaultfd
+    } else if name == word(b"[perf_ev") {
+        Kind::PerfEvent
+    } else if name == word(b"[io_urin") {
+        Kind::IoUring
+    } else if name == word(b"bpf-map\0") {
+        Kind::BpfMap
+    } else if name == word(b"bpf-prog") {
+        Kind::BpfProg
+    } else if name == BPF_LINK || name == BPF_LINK_DASH {
+        Kind::BpfLink
+    } else if name == word(b"seccomp ") {
+        Kind::SeccompNotify
+    } else if name == word(b"[pidfd]\0") {
+        Kind::Pidfd
+    } else if name == word(b"[fsconte") {
+        Kind::FsContext
+    } else if name as u32 == u32::from_le_bytes(*b"kvm-") {
+        Kind::Kvm
+    } else {
+        Kind::Other
+    };
+    Some(kind)
+}
+
+/// Address families and socket types (include/linux/socket.h and net.h, v6.12).
+#[inline(always)]
+fn socket(file: u64) -> Option<Kind> {
+    let socket: u64 = peek(file + u64::from(offset!(file_private)))?;
+    let sk: u64 = peek(socket + u64::from(offset!(socket_sk)))?;
+    if sk == 0 {
+        return Some(Kind::SocketOther);
+    }
+    let family: u16 = peek(sk + u64::from(offset!(sk_family)))?;
+    Some(match family {
+        1 => Kind::SocketUnix,
+        2 | 10 => {
+            let protocol: u16 = peek(sk + u64::from(offset!(sk_protocol)))?;
+            let kind: u16 = peek(sk + u64::from(offset!(sk_type)))?;
+            match (kind, protocol) {
+                (1, 6 | 262) => Kind::SocketTcp,
+                (2, 17 | 136) => Kind::SocketUdp,
+                (3, _) => Kind::SocketRaw,
+                _ => Kind::SocketOther,
+            }
+        }
+        16 => Kind::SocketNetlink,
+        17 => Kind::SocketPacket,
+        38 => Kind::SocketAlg,
+        40 => Kind::SocketVsock,
+        _ => Kind::SocketOther,
+    })
+}

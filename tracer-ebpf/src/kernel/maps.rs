@@ -1,0 +1,135 @@
+//! Maps and read-only data.
+
+use aya_ebpf::{
+    bindings::BPF_F_NO_PREALLOC,
+    macros::map,
+    maps::{Array, HashMap, PerCpuArray, RingBuf},
+};
+use fdtide_abi::{
+    Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config, table::CHUNK_WORDS,
+};
+
+use crate::kernel::{look::Request, slot::Act};
+
+/// Where members are; the agent writes it before load. Read through [`crate::kernel::read::offset`].
+#[unsafe(no_mangle)]
+pub static OFFSETS: Offsets = Offsets::NONE;
+
+/// The agent's set-up.
+#[unsafe(no_mangle)]
+pub static CONFIG: Config = Config { settle_ns: 50_000_000, agent: 0, spare: 0 };
+
+/// Class of each syscall number.
+#[unsafe(no_mangle)]
+pub static CLASSES: [u8; config::CLASSES] = config::X86_64;
+
+/// Traced processes by process id.
+#[map]
+pub static PROCS: HashMap<u32, ProcRow> = HashMap::with_max_entries(65_536, BPF_F_NO_PREALLOC);
+
+/// Process ids that the user named; the next walk over all tasks makes rows of them.
+#[map]
+pub static TARGETS: HashMap<u32, u32> = HashMap::with_max_entries(4_096, BPF_F_NO_PREALLOC);
+
+/// Tables by the address of their `files_struct`.
+#[map]
+pub static TABLES: HashMap<u64, TableState> = HashMap::with_max_entries(65_536, BPF_F_NO_PREALLOC);
+
+/// Numbers from 1,024 up.
+#[map]
+pub static CHUNKS: HashMap<ChunkKey, Chunk> = HashMap::with_max_entries(65_536, BPF_F_NO_PREALLOC);
+
+/// What each thread opened and is still open.
+#[map]
+pub static HELD: HashMap<HeldKey, u32> = HashMap::with_max_entries(262_144, BPF_F_NO_PREALLOC);
+
+/// An empty table, locked: what a new one is copied from.
+#[map]
+pub static EMPTY: Array<TableState> = Array::with_max_entries(1, 0);
+
+/// An empty chunk.
+#[map]
+pub static EMPTY_CHUNK: Array<Chunk> = Array::with_max_entries(1, 0);
+
+/// The last table id given away.
+#[map]
+pub static LAST_ID: Array<u64> = Array::with_max_entries(1, 0);
+
+/// Rows made by the last walk over all tasks.
+#[map]
+pub static FOUND: Array<u64> = Array::with_max_entries(1, 0);
+
+/// What went wrong.
+#[map]
+pub static COUNTERS: PerCpuArray<Counters> = PerCpuArray::with_max_entries(1, 0);
+
+/// Working memory of a look, one for each program: programs may interrupt each other, not themselves.
+#[map]
+pub static SCRATCH: PerCpuArray<Scratch> = PerCpuArray::with_max_entries(Program::COUNT, 0);
+
+/// Working memory of a look.
+#[repr(C)]
+pub struct Scratch {
+    /// Bitmap words of the chunk being compared.
+    pub words: [u64; CHUNK_WORDS],
+    /// What their comparison found.
+    pub scan: Scan,
+    /// An address on its way from a typed pointer to a number.
+    pub address: u64,
+    /// A row being made: the stack is too small for it, and for what follows.
+    pub row: ProcRow,
+    /// What is to be looked at.
+    pub request: Request,
+    /// What a change of a slot needs.
+    pub act: Act,
+}
+
+/// Records to the agent.
+#[map]
+pub static RING: RingBuf = RingBuf::with_byte_size(4 << 20, 0);
+
+/// What a comparison of one chunk finds.
+#[repr(C)]
+pub struct Scan {
+    /// Bits of any word that are ours and not the kernel's.
+    pub clears: u64,
+    /// Bits of any word that are the kernel's and not ours.
+    pub sets: u64,
+    /// Bits of any word of the kernel's.
+    pub any: u64,
+    /// Greatest number in use, counted from the chunk's first; [`fdtide_abi::table::NO_NUMBER`] for none.
+    pub highest: u32,
+    /// 1 if the words could be read.
+    pub read: u32,
+}
+
+/// Who looks: index into [`SCRATCH`].
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Program {
+    SysExit = 0,
+    WakeupNew = 1,
+    Exec = 2,
+    Exit = 3,
+    Walk = 4,
+}
+
+impl Program {
+    const COUNT: u32 = 5;
+}
+
+/// Inserts a copy of `value`, which is too large to be passed by value. False if the map is full.
+#[inline(always)]
+pub fn insert<K, V>(map: &HashMap<K, V>, key: &K, value: *const V, flags: u64) -> bool {
+    // SAFETY: `value` is a valid map value, as the verifier checks; the helper only reads it.
+    map.insert(key, unsafe { &*value }, flags).is_ok()
+}
+
+/// Counts what could not be seen.
+#[inline(always)]
+pub fn count(counter: Counter) {
+    if let Some(counters) = COUNTERS.get_ptr_mut(0) {
+        // SAFETY: a valid per-CPU map value, and a constant index within it.
+        unsafe { (*counters).values[counter as usize] += 1 };
+    }
+}

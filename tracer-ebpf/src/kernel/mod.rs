@@ -1,0 +1,15 @@
+//! Kernel side: hook shims poke handlers, handlers look at tables, tables are emitted.
+
+pub mod emit;
+pub mod failed;
+pub mod handlers;
+pub mod kind;
+pub mod lock;
+pub mod look;
+pub mod maps;
+pub mod mark;
+pub mod probes;
+pub mod read;
+pub mod slot;
+pub mod table;
+pub mod tree;

@@ -1,0 +1,202 @@
+//! Tables come and go: seeded, copied, left, ended.
+
+use core::ffi::c_void;
+
+use aya_ebpf::{bindings::BPF_NOEXIST, helpers::generated::bpf_loop};
+use fdtide_abi::{
+    ChunkKey, Counter, TableHead, TableState,
+    event::table_reason,
+    table::{FAILURES, NO_NUMBER, UNSETTLED, flag},
+};
+
+use crate::kernel::{
+    emit,
+    lock::{lock, unlock},
+    look::{Scope, look, request},
+    maps::{CHUNKS, EMPTY, LAST_ID, Program, TABLES, count, insert},
+    mark::restart_life,
+    read::{Object, fetch_add, offset},
+};
+
+/// The state of this table, if it is followed.
+#[inline(always)]
+pub fn find(files: Object) -> Option<*mut TableState> {
+    TABLES.get_ptr_mut(files.address())
+}
+
+/// The state kept under this address, if it still is the table with this identity.
+#[inline(always)]
+pub fn find_id(files: u64, id: u64) -> Option<*mut TableState> {
+    let state = TABLES.get_ptr_mut(files)?;
+    // SAFETY: a valid map value.
+    if unsafe { (*state).head.id } == id { Some(state) } else { None }
+}
+
+/// Starts to follow a table that existed before: everything in it was there when it was first seen.
+#[inline(always)]
+pub fn seed(program: Program, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
+    let empty = EMPTY.get_ptr(0)?;
+    // The agent has set the empty table's lock: nobody looks before it is filled.
+    if !insert(&TABLES, &files.address(), empty, u64::from(BPF_NOEXIST)) {
+        let state = find(files);
+        if state.is_none() {
+            count(Counter::TableFull);
+        }
+        return state;
+    }
+    let state = find(files)?;
+    // SAFETY: a valid map value.
+    let head = unsafe { &raw mut (*state).head };
+    name(head, files.address(), owner, now, flag::SEEDED);
+    if let Some(request) = request(program, task, files, 0, now) {
+        look(request, state, Scope::Seed, NO_NUMBER);
+    }
+    restart_life(head, now);
+    unlock(head, true);
+    Some(state)
+}
+
+/// Starts to follow a table that the kernel has just copied from a followed one.
+#[inline(always)]
+pub fn copy(
+    program: Program,
+    from: *mut TableState,
+    task: Object,
+    files: Object,
+    owner: u32,
+    now: u64,
+) -> Option<*mut TableState> {
+    // SAFETY: a valid map value.
+    let from_head = unsafe { &raw mut (*from).head };
+    let locked = lock(from_head);
+    // What stands at this address ended unseen: the kernel gives addresses away again at once.
+    end(files.address(), now, table_reason::REPLACED);
+    // The copy begins with its lock set, as the original's is.
+    let inserted = insert(&TABLES, &files.address(), from, 0);
+    // SAFETY: a valid map value.
+    let (from_files, top) = unsafe { ((*from_head).files, (*from_head).top_chunk) };
+    if top != 0 {
+        let mut job = ChunkJob { from: from_files, to: files.address() };
+        // SAFETY: the callback gets `job`, which outlives the call.
+        unsafe { bpf_loop(top, copy_chunk as *mut c_void, (&raw mut job).cast(), 0) };
+    }
+    unlock(from_head, locked);
+    if !inserted {
+        count(Counter::TableFull);
+        return None;
+    }
+    let state = find(files)?;
+    // SAFETY: a valid map value.
+    let head = unsafe { &raw mut (*state).head };
+    // With other threads about, a slot of the original may have been about to be looked at again.
+    let threads: u32 = Object::current().follow(offset!(task_signal)).load(offset!(signal_threads));
+    name(head, files.address(), owner, now, if threads > 1 { flag::RECHECK } else { 0 });
+    // SAFETY: a valid map value, constant indices.
+    unsafe {
+        (*head).installs = 0;
+        (*head).closes = 0;
+        (*head).changes = 0;
+        (*head).failures_other = 0;
+        for failure in 0..FAILURES {
+            (*head).failures[failure].count = 0;
+        }
+    }
+    if let Some(request) = request(program, task, files, 0, now) {
+        look(request, state, Scope::Seed, NO_NUMBER);
+    }
+    restart_life(head, now);
+    unlock(head, true);
+    Some(state)
+}
+
+/// Gives a new state its identity.
+#[inline(always)]
+fn name(head: *mut TableHead, files: u64, owner: u32, now: u64, flags: u32) {
+    let id = match LAST_ID.get_ptr_mut(0) {
+        Some(last) => fetch_add(last, 1) + 1,
+        None => 0,
+    };
+    // SAFETY: a valid map value.
+    unsafe {
+        (*head).id = id;
+        (*head).files = files;
+        (*head).flags = flags;
+        (*head).first_ns = now;
+        (*head).last_change_ns = now;
+        (*head).lock = 1;
+        (*head).users = 1;
+        (*head).owner = owner;
+        (*head).settled = UNSETTLED;
+        (*head).dirty = 0;
+    }
+}
+
+/// One more process uses the table.
+#[inline(always)]
+pub fn join(state: *mut TableState) {
+    // SAFETY: a valid map value.
+    unsafe {
+        (*state).head.users += 1;
+        (*state).head.flags |= flag::SHARED;
+    }
+}
+
+/// One process fewer uses it. True if that was the last.
+#[inline(always)]
+pub fn leave(state: *mut TableState) -> bool {
+    // SAFETY: a valid map value.
+    unsafe {
+        if (*state).head.users != 0 {
+            (*state).head.users -= 1;
+        }
+        (*state).head.users == 0
+    }
+}
+
+/// Stops following the table at this address, if one is followed, and says why.
+#[inline(always)]
+pub fn end(files: u64, now: u64, reason: u32) {
+    let Some(state) = TABLES.get_ptr_mut(files) else { return };
+    // SAFETY: a valid map value.
+    emit::table(now, reason, unsafe { &raw const (*state).head });
+    forget(files, state);
+}
+
+/// Takes the table out of the maps.
+#[inline(always)]
+pub fn forget(files: u64, state: *mut TableState) {
+    // SAFETY: a valid map value.
+    let top = unsafe { (*state).head.top_chunk };
+    if top != 0 {
+        let mut job = ChunkJob { from: files, to: 0 };
+        // SAFETY: the callback gets `job`, which outlives the call.
+        unsafe { bpf_loop(top, drop_chunk as *mut c_void, (&raw mut job).cast(), 0) };
+    }
+    let _ = TABLES.remove(files);
+}
+
+/// What a walk over chunks works on.
+#[repr(C)]
+struct ChunkJob {
+    from: u64,
+    to: u64,
+}
+
+unsafe extern "C" fn copy_chunk(index: u32, job: *mut c_void) -> i64 {
+    // SAFETY: `copy` hands over a job that outlives the call.
+    let job = unsafe { &*job.cast::<ChunkJob>() };
+    let index = u64::from(index) + 1;
+    if let Some(chunk) = CHUNKS.get_ptr(ChunkKey { files: job.from, index })
+        && !insert(&CHUNKS, &ChunkKey { files: job.to, index }, chunk, 0)
+    {
+        count(Counter::ChunkFull);
+    }
+    0
+}
+
+unsafe extern "C" fn drop_chunk(index: u32, job: *mut c_void) -> i64 {
+    // SAFETY: `forget` hands over a job that outlives the call.
+    let job = unsafe { &*job.cast::<ChunkJob>() };
+    let _ = CHUNKS.remove(ChunkKey { files: job.from, index: u64::from(index) + 1 });
+    0
+}

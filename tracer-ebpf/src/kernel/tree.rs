@@ -1,0 +1,110 @@
+//! Who is traced.
+
+use aya_ebpf::helpers::generated::bpf_probe_read_kernel;
+use fdtide_abi::{Counter, ProcRow, table::COMM, table::proc_flag};
+
+use crate::kernel::{
+    maps::{PROCS, Program, SCRATCH, count, insert},
+    read::{Object, offset},
+};
+
+/// A kernel thread (`PF_KTHREAD`, include/linux/sched.h, v6.12).
+pub const PF_KTHREAD: u32 = 0x0020_0000;
+
+/// The row of this task's process, if it is traced.
+#[inline(always)]
+pub fn find(task: Object) -> Option<*mut ProcRow> {
+    let tgid: u32 = task.load(offset!(task_tgid));
+    let row = PROCS.get_ptr_mut(tgid)?;
+    let start: u64 = task.follow(offset!(task_leader)).load(offset!(task_start));
+    // SAFETY: a valid map value.
+    if unsafe { (*row).start_ns } != start {
+        count(Counter::Stale);
+        return None;
+    }
+    Some(row)
+}
+
+/// Thread id in the initial namespace.
+#[inline(always)]
+pub fn tid(task: Object) -> u32 {
+    task.load(offset!(task_pid))
+}
+
+/// Process id in the initial namespace.
+#[inline(always)]
+pub fn tgid(task: Object) -> u32 {
+    task.load(offset!(task_tgid))
+}
+
+/// A task's name.
+#[inline(always)]
+pub fn comm(task: Object, into: *mut [u8; COMM]) {
+    // SAFETY: `into` has room for a name; the helper checks the source.
+    unsafe { bpf_probe_read_kernel(into.cast(), COMM as u32, task.member(offset!(task_comm)).cast()) };
+}
+
+/// Process id in the task's own namespace.
+#[inline(always)]
+fn ns_tgid(leader: Object) -> u32 {
+    let pid = leader.follow(offset!(task_thread_pid));
+    let level: u32 = pid.load(offset!(pid_level));
+    // Element of `numbers` (struct upid, include/linux/pid.h, v6.12): 16 bytes, the number first.
+    let at = pid.address() + u64::from(offset!(pid_numbers)) + u64::from(level & 31) * 16;
+    crate::kernel::read::peek(at).unwrap_or(0)
+}
+
+/// A row for the process of `leader`, with nothing known of its table and its spawner. It is working memory of `program`.
+#[inline(always)]
+pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut ProcRow> {
+    let scratch = SCRATCH.get_ptr_mut(program as u32)?;
+    // SAFETY: a valid per-CPU map value.
+    unsafe {
+        let row = &raw mut (*scratch).row;
+        (*row).start_ns = leader.load(offset!(task_start));
+        (*row).files = 0;
+        (*row).table_id = 0;
+        (*row).exec_id = leader.load(offset!(task_exec_id));
+        (*row).spawner_start_ns = 0;
+        (*row).spawner_files = 0;
+        (*row).spawner_table_id = 0;
+        (*row).tgid = tgid(leader);
+        (*row).ns_tgid = ns_tgid(leader);
+        (*row).flags = flags;
+        (*row).spawner_tgid = 0;
+        (*row).spawner_tid = 0;
+        (*row).spare = 0;
+        (*row).spawner_comm = [0; COMM];
+        (*row).spawner_thread = [0; COMM];
+        comm(leader, &raw mut (*row).comm);
+        Some(row)
+    }
+}
+
+/// Names the spawner of a row.
+#[inline(always)]
+pub fn set_spawner(row: *mut ProcRow, task: Object, files: u64, table_id: u64) {
+    let leader = task.follow(offset!(task_leader));
+    // SAFETY: a valid map value.
+    unsafe {
+        (*row).spawner_start_ns = leader.load(offset!(task_start));
+        (*row).spawner_files = files;
+        (*row).spawner_table_id = table_id;
+        (*row).spawner_tgid = tgid(task);
+        (*row).spawner_tid = tid(task);
+        (*row).flags |= proc_flag::SPAWNER_KNOWN;
+        comm(leader, &raw mut (*row).spawner_comm);
+        comm(task, &raw mut (*row).spawner_thread);
+    }
+}
+
+/// Traces a process from now on.
+#[inline(always)]
+pub fn add(row: *const ProcRow) -> bool {
+    // SAFETY: a valid map value.
+    let added = insert(&PROCS, unsafe { &(*row).tgid }, row, 0);
+    if !added {
+        count(Counter::ProcFull);
+    }
+    added
+}
