@@ -1,0 +1,66 @@
+//! The project's own commands: `cargo xtask <verb>`.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool talks to the person who typed the command"
+)]
+
+mod build_ebpf;
+mod chart;
+mod demo;
+mod lint;
+mod needs;
+mod paths;
+mod provenance;
+mod setup;
+mod sh;
+mod steps;
+mod summary;
+mod test;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "fdtide's own commands", version)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Install what is missing on this machine, and say what was done or found
+    Setup(setup::Options),
+    /// Build the kernel object from source into `tracer/bpf/`
+    BuildEbpf(build_ebpf::Options),
+    /// Check formatting, lints, licences, paths, the MSRV and the kernel object's record
+    Lint,
+    /// Set up, lint, run every test (as root) and prove the kernel object against its source
+    Test(test::Options),
+    /// Show the main job: a Landlock burst, eager then lazy, with both histograms side by side
+    Demo(demo::Options),
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().verb) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(verb: Verb) -> Result<ExitCode> {
+    match verb {
+        Verb::Setup(options) => setup::run(&options).map(|()| ExitCode::SUCCESS),
+        Verb::BuildEbpf(options) => build_ebpf::run(&options).map(|()| ExitCode::SUCCESS),
+        Verb::Lint => lint::run(),
+        Verb::Test(options) => test::run(&options),
+        Verb::Demo(options) => demo::run(&options),
+    }
+}
