@@ -1,0 +1,145 @@
+//! What can be said on the command line.
+
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  fdtide run -- cargo build                    what the build and all its processes held at most
+  fdtide run --nofile 1024 -- ./server         the same under the usual soft limit
+  fdtide run --format json -o r.json -- make   for a script
+  fdtide run --format jsonl -- ./runtime       one line per exec as soon as its image has ended
+
+Exit status: the command's own; 128+n if signal n ended it; 125 if fdtide failed; 126 if the command could not be
+executed; 127 if it was not found.";
+
+const ATTACH_EXAMPLES: &str = "\
+Examples:
+  fdtide attach -p 4242                        until Ctrl-C, or until the tree has gone
+  fdtide attach -p 4242 --duration 30s         for half a minute
+  fdtide attach -p $(pgrep -o postgres) --format json -o r.json
+
+Exit status: 0 if there is a report; 2 if fdtide failed.";
+
+/// Exact high-water marks of open descriptors, per exec, of a live process tree.
+#[derive(Debug, Parser)]
+#[command(name = "fdtide", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+pub(super) struct Cli {
+    /// Log what the kernel program does, to stderr
+    #[arg(long, global = true)]
+    pub debug: bool,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Run a command under trace, from before its first instruction
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Trace a running process and all its present and future descendants
+    #[command(after_help = ATTACH_EXAMPLES)]
+    Attach(AttachArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// Soft limit on descriptors for the command
+    #[arg(long, value_name = "N")]
+    pub nofile: Option<u64>,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AttachArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// The process
+    #[arg(short, long, value_name = "PID")]
+    pub pid: u32,
+    /// Stop after this long: 30s, 5m, 1h, 250ms
+    #[arg(short, long, value_name = "T", value_parser = duration)]
+    pub duration: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Where to write it; `-` is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// A level counts as settled once it has been still for this long, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub settle: u64,
+    /// How to look into the kernel
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people: at most a screen
+    Text,
+    /// Everything, at the end
+    Json,
+    /// One exec record per line, as each is complete
+    Jsonl,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum BackendChoice {
+    /// The first that works
+    Auto,
+    /// The exit of every syscall
+    Syscall,
+}
+
+/// A number and its unit: ms, s (or nothing), m, h.
+fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("`{unit}` is no unit: use ms, s, m or h")),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no duration: use a number and ms, s, m or h"))?;
+    Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn durations_have_units_and_bad_ones_say_so() {
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("2"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert!(duration("5 parsecs").unwrap_err().contains("parsecs"));
+        assert!(duration("s").is_err() && duration("-1s").is_err() && duration("9e99h").is_err());
+    }
+
+    #[test]
+    fn everything_after_the_command_is_the_commands() {
+        let cli = Cli::try_parse_from(["fdtide", "run", "--nofile", "64", "ls", "--format", "x"]).unwrap();
+        let Verb::Run(run) = cli.verb else { panic!("not run") };
+        assert_eq!(run.command, ["ls", "--format", "x"]);
+        assert_eq!(run.nofile, Some(64));
+    }
+}

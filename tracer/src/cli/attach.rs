@@ -1,0 +1,56 @@
+//! `fdtide attach`.
+
+use std::{future, process::ExitCode};
+
+use anyhow::Context as _;
+
+use super::{
+    args::AttachArgs,
+    fail,
+    signals::{self, Signals},
+    trace::Trace,
+};
+
+/// Signals that end the trace.
+const ENDING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// Runs the verb.
+pub(super) fn attach(args: &AttachArgs, debug: bool) -> ExitCode {
+    match try_attach(args, debug) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail::report(&error, fail::OTHER),
+    }
+}
+
+fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        args.pid != std::process::id(),
+        "process `{}` is fdtide itself, which never traces itself: name another",
+        args.pid
+    );
+    let set = signals::block(ENDING).context("failed to block signals")?;
+    let runtime = Trace::runtime()?;
+    runtime.block_on(async {
+        let mut trace = Trace::start(&args.common, debug)?;
+        trace.target(args.pid)?;
+        let signals = Signals::new(&set).context("failed to listen to signals")?;
+        let deadline = async {
+            match args.duration {
+                Some(duration) => tokio::time::sleep(duration).await,
+                None => future::pending().await,
+            }
+        };
+        tokio::pin!(deadline);
+        while trace.alive() > 0 {
+            tokio::select! {
+                records = trace.records() => records?,
+                signal = signals.next() => {
+                    signal.context("failed to read signals")?;
+                    break;
+                }
+                () = &mut deadline => break,
+            }
+        }
+        trace.finish(Vec::new(), None)
+    })
+}

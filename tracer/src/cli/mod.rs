@@ -1,0 +1,30 @@
+//! The command line: definitions, validated options, one function per verb.
+
+mod args;
+mod attach;
+mod fail;
+mod launch;
+mod run;
+mod signals;
+mod sink_file;
+mod trace;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Parser as _;
+
+use args::{Cli, Verb};
+
+/// Runs the tool and gives its exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return fail::usage(&error, &args),
+    };
+    fail::init_log(cli.debug);
+    match cli.verb {
+        Verb::Run(options) => run::run(&options, cli.debug),
+        Verb::Attach(options) => attach::attach(&options, cli.debug),
+    }
+}

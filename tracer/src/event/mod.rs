@@ -1,0 +1,272 @@
+//! What the kernel reports, as plain Rust types.
+//!
+//! [`decode::decode`] turns the bytes of one record into one [`Event`]. Times are boot time in nanoseconds, counts are
+//! descriptors. Nothing here knows how a record is laid out; that is `fdtide_abi`, used by `decode` alone.
+
+pub mod decode;
+mod exit;
+mod kinds;
+mod name;
+mod syscall;
+
+pub use decode::{DecodeError, decode};
+pub use exit::Exit;
+pub use fdtide_abi::Kind;
+pub use kinds::Kinds;
+pub use name::Name;
+pub use syscall::{Errno, Syscall};
+
+/// Something that happened in the traced tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A process is followed from now on.
+    Proc(Box<Proc>),
+    /// A process has gone through an exec.
+    Exec(Box<Exec>),
+    /// A process has ended.
+    Exit(Box<Ended>),
+    /// A table as it is, or was at its end.
+    Table(Box<Seen>),
+    /// A task uses another table from now on.
+    Move(Box<Move>),
+}
+
+/// Identity of a process: its id is reused, id and start are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcId {
+    /// Boot time at which its leader started, nanoseconds.
+    pub start_ns: u64,
+    /// Process id in the initial namespace.
+    pub pid: u32,
+}
+
+/// Identity of a descriptor table; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId(pub u64);
+
+/// A traced process as it was at an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Who it is.
+    pub id: ProcId,
+    /// Process id in its own namespace.
+    pub ns_pid: u32,
+    /// The table that it uses; `None` while that could not be followed.
+    pub table: Option<TableId>,
+    /// Its name.
+    pub comm: Name,
+    /// Named by the user.
+    pub target: bool,
+    /// Existed before the hooks were attached.
+    pub seeded: bool,
+    /// Who forked it.
+    pub spawner: Spawner,
+}
+
+/// Who forked a process, as it was at the fork.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spawner {
+    /// The process.
+    pub id: ProcId,
+    /// The forking thread.
+    pub tid: u32,
+    /// The forking thread's table.
+    pub table: Option<TableId>,
+    /// Name of the process.
+    pub comm: Name,
+    /// Name of the forking thread.
+    pub thread: Name,
+    /// It is followed too.
+    pub known: bool,
+}
+
+/// Greatest number of live descriptors in some scope, and what the table looked like then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Boot time at which it was reached, nanoseconds.
+    pub at_ns: u64,
+    /// Live descriptors.
+    pub live: u32,
+    /// Greatest number in use so far in the scope.
+    pub highest: Option<u32>,
+    /// Soft limit in force, descriptors.
+    pub soft: u32,
+    /// Live descriptors by kind.
+    pub kinds: Kinds,
+}
+
+/// Failures of one syscall with one error in one table, since the table was first seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Boot time of the first, nanoseconds.
+    pub first_ns: u64,
+    /// How many.
+    pub count: u32,
+    /// Live descriptors at the first.
+    pub live: u32,
+    /// Soft limit at the first, descriptors.
+    pub soft: u32,
+    /// Lowest free number at the first, if it was found among the first 1,024.
+    pub lowest_free: Option<u32>,
+    /// Numbers in use at the first, reserved ones included, among the first 1,024.
+    pub in_use: u32,
+    /// What was called.
+    pub syscall: Syscall,
+    /// What it answered.
+    pub errno: Errno,
+}
+
+/// Everything about a table at one moment, but its slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Which table.
+    pub id: TableId,
+    /// Boot time of first sight, nanoseconds.
+    pub first_ns: u64,
+    /// Boot time of the last change of `live`, nanoseconds.
+    pub last_change_ns: u64,
+    /// Start of the spawn window, nanoseconds.
+    pub window_start_ns: u64,
+    /// Descriptors that appeared since first sight.
+    pub installs: u64,
+    /// Descriptors that went since first sight.
+    pub closes: u64,
+    /// `installs` when the spawn window began.
+    pub window_installs: u64,
+    /// `closes` when the spawn window began.
+    pub window_closes: u64,
+    /// It existed before it was first seen.
+    pub seeded: bool,
+    /// More than one process uses it, or used it at a time.
+    pub shared: bool,
+    /// Traced processes that use it.
+    pub users: u32,
+    /// Process that it was first seen with.
+    pub owner: u32,
+    /// Live descriptors.
+    pub live: u32,
+    /// Greatest number in use.
+    pub highest: Option<u32>,
+    /// Soft limit as last read, descriptors.
+    pub soft: u32,
+    /// Last level that was still for the settle time.
+    pub settled: Option<u32>,
+    /// Last such level in the spawn window.
+    pub window_settled: Option<u32>,
+    /// Least `live` in the spawn window.
+    pub window_floor: u32,
+    /// Most descriptors held at once by one thread that opened them, in the spawn window.
+    pub thread_high: u32,
+    /// That thread.
+    pub thread_tid: u32,
+    /// Its name.
+    pub thread_comm: Name,
+    /// Live descriptors by kind.
+    pub kinds: Kinds,
+    /// Mark since first sight.
+    pub life: Mark,
+    /// Mark since the image's exec, or first sight.
+    pub image: Mark,
+    /// Mark in the spawn window.
+    pub window: Mark,
+    /// Failures so far, each kind once.
+    pub failures: Vec<Failure>,
+    /// Failures beyond the kinds that are kept apart.
+    pub failures_other: u32,
+}
+
+/// A process is followed from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proc {
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// The process.
+    pub process: Process,
+    /// Its live descriptors.
+    pub live: u32,
+    /// Soft limit, descriptors.
+    pub soft: u32,
+}
+
+/// A process has gone through an exec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exec {
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// The process after the exec, with its spawner.
+    pub process: Process,
+    /// It had an exec before this one, or was there at attach: it is its own spawner.
+    pub again: bool,
+    /// It got a table of its own at this exec.
+    pub new_table: bool,
+    /// Thread that called exec.
+    pub old_tid: u32,
+    /// Name of the process before.
+    pub old_comm: Name,
+    /// Path handed to exec, cut at [`decode::PATH_MAX`] bytes.
+    pub path: Name,
+    /// Live descriptors that the image starts with.
+    pub live: u32,
+    /// Greatest number among them.
+    pub highest: Option<u32>,
+    /// Soft limit, descriptors.
+    pub soft: u32,
+    /// What the image starts with, by kind.
+    pub kinds: Kinds,
+    /// The process's own table before the exec closed anything.
+    pub before: Option<Head>,
+    /// The spawner's table; its spawn window ends here.
+    pub spawner: Option<Head>,
+}
+
+/// A process has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// The process.
+    pub process: Process,
+    /// How it ended.
+    pub exit: Exit,
+    /// Its table before teardown; it has ended too if nobody uses it any more.
+    pub table: Option<Head>,
+}
+
+/// Why a table is reported by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The last traced user left it for another table.
+    Left,
+    /// Another table was made at the same address; the end of this one was not seen.
+    Replaced,
+    /// It is still there at the end of the trace.
+    Snapshot,
+}
+
+/// A table as it is, or was at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// Why.
+    pub reason: Reason,
+    /// The table.
+    pub table: Head,
+}
+
+/// A task uses another table from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// The process, with its table after the move.
+    pub process: Process,
+    /// The table before.
+    pub from: TableId,
+    /// The table after.
+    pub to: TableId,
+    /// The thread.
+    pub tid: u32,
+    /// Live descriptors in the new table.
+    pub live: u32,
+}

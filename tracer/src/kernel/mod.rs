@@ -1,0 +1,4 @@
+//! What the running kernel looks like.
+
+pub mod btf;
+pub mod offsets;

@@ -1,0 +1,12 @@
+//! fdtide: exact high-water marks of open descriptors, per exec, of a live process tree.
+//!
+//! The way is one direction: kernel, records, [`event`], [`model`], report, [`sink`].
+
+pub mod cli;
+pub mod event;
+pub mod hist;
+pub mod kernel;
+pub mod model;
+pub mod pipeline;
+pub mod probe;
+pub mod sink;

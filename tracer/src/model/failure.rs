@@ -1,0 +1,176 @@
+//! Descriptors that could not be made: how often, in which state of the table, and why.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::event::{Errno, Failure, Head, Syscall};
+
+/// What a failure says about its cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Cause {
+    /// No number below the soft limit was free.
+    #[serde(rename = "table full")]
+    TableFull,
+    /// The table had room: another quota of the user or process was used up.
+    #[serde(rename = "another quota")]
+    AnotherQuota,
+    /// The whole system had no room for another open file.
+    #[serde(rename = "system-wide limit")]
+    SystemWide,
+    /// What is known does not tell.
+    #[serde(rename = "unclear")]
+    Unclear,
+}
+
+/// Failures of one syscall with one error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailureRow {
+    /// Name of the error.
+    pub errno: Cow<'static, str>,
+    /// Name of the syscall.
+    pub syscall: Cow<'static, str>,
+    /// How many.
+    pub count: u64,
+    /// Live descriptors at the first; `null` if the first was not in this scope.
+    pub live: Option<u32>,
+    /// Soft limit at the first.
+    pub soft_limit: Option<u32>,
+    /// Boot time of the first.
+    pub first_ns: Option<u64>,
+    /// Lowest free number at the first.
+    pub lowest_free: Option<u32>,
+    /// Numbers in use at the first, reserved ones included, among the first 1,024.
+    pub in_use: Option<u32>,
+    /// What it says about its cause.
+    pub cause: Cause,
+}
+
+impl FailureRow {
+    fn new(failure: &Failure, count: u64, first_seen: bool) -> FailureRow {
+        FailureRow {
+            errno: failure.errno.name(),
+            syscall: failure.syscall.name(),
+            count,
+            live: first_seen.then_some(failure.live),
+            soft_limit: first_seen.then_some(failure.soft),
+            first_ns: first_seen.then_some(failure.first_ns),
+            lowest_free: failure.lowest_free.filter(|_| first_seen),
+            in_use: first_seen.then_some(failure.in_use),
+            cause: cause(failure),
+        }
+    }
+
+    fn other(count: u64) -> FailureRow {
+        FailureRow {
+            errno: "other".into(),
+            syscall: "other".into(),
+            count,
+            live: None,
+            soft_limit: None,
+            first_ns: None,
+            lowest_free: None,
+            in_use: None,
+            cause: Cause::Unclear,
+        }
+    }
+}
+
+/// Why it failed, as far as the table at the first failure tells.
+pub fn cause(failure: &Failure) -> Cause {
+    let Failure { live, soft, lowest_free, in_use, .. } = *failure;
+    match failure.errno {
+        Errno::ENFILE => Cause::SystemWide,
+        Errno::EMFILE => {
+            let full = lowest_free.is_some_and(|free| free >= soft) || in_use >= soft || live >= soft;
+            match lowest_free {
+                _ if full => Cause::TableFull,
+                Some(_) if failure.syscall.has_other_quota() => Cause::AnotherQuota,
+                _ => Cause::Unclear,
+            }
+        }
+        _ => Cause::Unclear,
+    }
+}
+
+/// How often each failure had happened at some moment.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    counts: Vec<(Errno, Syscall, u32)>,
+    other: u32,
+}
+
+impl Tally {
+    /// As of this head.
+    pub fn of(head: &Head) -> Tally {
+        let counts = head.failures.iter().map(|f| (f.errno, f.syscall, f.count)).collect();
+        Tally { counts, other: head.failures_other }
+    }
+
+    /// What has come since, up to this head. The state at the first is given where the first came since.
+    pub fn since(&self, head: &Head) -> Vec<FailureRow> {
+        let mut rows = Vec::new();
+        for failure in &head.failures {
+            let seen = self.counts.iter().find(|(e, s, _)| (*e, *s) == (failure.errno, failure.syscall));
+            let before = seen.map_or(0, |(_, _, count)| *count);
+            let count = failure.count.saturating_sub(before);
+            if count > 0 {
+                rows.push(FailureRow::new(failure, count.into(), before == 0));
+            }
+        }
+        let other = head.failures_other.saturating_sub(self.other);
+        if other > 0 {
+            rows.push(FailureRow::other(other.into()));
+        }
+        rows
+    }
+}
+
+/// Adds later failures to earlier ones.
+pub fn merge(into: &mut Vec<FailureRow>, later: &[FailureRow]) {
+    for row in later {
+        match into.iter_mut().find(|r| r.errno == row.errno && r.syscall == row.syscall) {
+            Some(sum) => sum.count = sum.count.saturating_add(row.count),
+            None => into.push(row.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn emfile(nr: u16, live: u32, soft: u32, lowest_free: Option<u32>) -> Failure {
+        let syscall = Syscall { nr, compat: false };
+        Failure { first_ns: 1, count: 1, live, soft, lowest_free, in_use: live, syscall, errno: Errno::EMFILE }
+    }
+
+    #[test]
+    fn a_full_table_is_told_apart_from_another_quota() {
+        assert_eq!(cause(&emfile(257, 1024, 1024, None)), Cause::TableFull);
+        assert_eq!(cause(&emfile(257, 40, 64, Some(64))), Cause::TableFull, "a number above the limit is no free one");
+        assert_eq!(cause(&emfile(294, 132, 20_000, Some(132))), Cause::AnotherQuota);
+        assert_eq!(cause(&emfile(257, 132, 20_000, Some(132))), Cause::Unclear);
+        assert_eq!(cause(&emfile(294, 1030, 20_000, None)), Cause::Unclear, "a free number was not seen");
+        let enfile = Failure { errno: Errno::ENFILE, ..emfile(257, 5, 1024, Some(5)) };
+        assert_eq!(cause(&enfile), Cause::SystemWide);
+    }
+
+    #[test]
+    fn a_failure_that_goes_on_tells_its_first_state_only_where_it_came_first() {
+        let mut head = crate::model::testing::head(1, 3);
+        head.failures = vec![Failure { count: 2, ..emfile(257, 1024, 1024, None) }];
+        let first = Tally::default().since(&head);
+        assert_eq!((first[0].count, first[0].live), (2, Some(1024)));
+        let tally = Tally::of(&head);
+        assert!(tally.since(&head).is_empty());
+        head.failures[0].count = 5;
+        head.failures_other = 1;
+        let later = tally.since(&head);
+        assert_eq!((later[0].count, later[0].live), (3, None));
+        assert_eq!((later[1].syscall.as_ref(), later[1].count), ("other", 1));
+        let mut sum = first;
+        merge(&mut sum, &later);
+        assert_eq!((sum[0].count, sum[0].live, sum.len()), (5, Some(1024), 2));
+    }
+}

@@ -1,0 +1,121 @@
+//! From everything that happened to the report.
+
+use crate::event::{Name, ProcId};
+use crate::model::coverage;
+use crate::model::image::ImageEnd;
+use crate::model::process::Proc;
+use crate::model::report::{
+    Agent, Anchor, EndedBy, HistogramRow, Loss, Orphan, Plan, Report, RootEnd, SCHEMA, TableRow, TableState,
+};
+use crate::model::table::Table;
+use crate::model::{Model, Pair, growth, spawner, when};
+
+/// What only the pipeline knows at the end of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// The end, boot time in nanoseconds.
+    pub at_ns: u64,
+    /// The start, on both clocks.
+    pub anchor: Anchor,
+    /// How the kernel was hooked.
+    pub plan: Plan,
+    /// What did not come through.
+    pub loss: Loss,
+    /// What the tracer itself used.
+    pub agent: Option<Agent>,
+    /// What was run; empty if fdtide attached.
+    pub command: Vec<String>,
+    /// How that ended.
+    pub root: Option<RootEnd>,
+}
+
+impl Model {
+    /// Ends the trace. Images that run on are told as far as the last look at their tables; with `Options::stream` the
+    /// report has only those execs that were not drained.
+    pub fn finish(mut self, end: End) -> Report {
+        let mut procs: Vec<(ProcId, Proc)> = self.procs.drain().collect();
+        procs.sort_by_key(|(id, _)| *id);
+        for (id, proc) in &mut procs {
+            self.finish_orphan(*id, proc);
+            self.finish_image(proc, end.at_ns);
+        }
+        let mut execs = std::mem::take(&mut self.execs);
+        execs.sort_by_key(|record| (record.seq, record.at_ns));
+        let tables = self.finish_tables();
+        let mut orphans = std::mem::take(&mut self.orphans);
+        orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
+        let coverage = coverage::notes(&end, &self.seen, &tables);
+        Report {
+            schema: SCHEMA,
+            started_at: when::rfc3339(end.anchor.wall_unix_ns),
+            anchor: end.anchor,
+            duration_ns: end.at_ns.saturating_sub(end.anchor.boot_ns),
+            command: end.command,
+            root: end.root,
+            plan: end.plan,
+            loss: end.loss,
+            coverage,
+            agent: end.agent,
+            tables,
+            spawners: spawner::summaries(&execs),
+            growth: growth::of(&execs),
+            execs,
+            histograms: histograms(self.values.into_iter().collect()),
+            orphans,
+        }
+    }
+
+    fn finish_image(&mut self, proc: &mut Proc, at_ns: u64) {
+        let Some(open) = proc.open.take() else { return };
+        let table = proc.table.and_then(|id| self.tables.get(&id));
+        let looked = table.is_some_and(Table::was_snapshot);
+        let last = table.and_then(|table| table.head_since(open.at_ns()));
+        let last = last.map(|(head, seen_ns)| (head.clone(), seen_ns));
+        let seen_ns = last.as_ref().map_or(at_ns, |(_, seen_ns)| *seen_ns);
+        let head = last.as_ref().map(|(head, _)| head);
+        self.close_image(*open, head, &proc.former, seen_ns, ImageEnd::Trace);
+        if !looked && let Some(record) = self.execs.last_mut() {
+            record.image.ended_by = EndedBy::Unseen;
+        }
+    }
+
+    fn finish_orphan(&mut self, id: ProcId, proc: &Proc) {
+        let (Some(since_ns), Some(spawner)) = (proc.orphan_since, proc.spawner) else { return };
+        let table = proc.table.and_then(|id| self.tables.get(&id));
+        let head = table.and_then(|table| table.head_since(0)).map(|(head, _)| head);
+        self.orphans.push(Orphan {
+            pid: id.pid,
+            comm: proc.comm.clone(),
+            spawner: spawner.pid,
+            since_ns,
+            end_ns: None,
+            live: head.map(|head| head.live),
+            kinds: head.map(|head| head.kinds.clone()),
+        });
+    }
+
+    fn finish_tables(&mut self) -> Vec<TableRow> {
+        let mut rows = std::mem::take(&mut self.over);
+        for (_, table) in self.tables.drain() {
+            let row = table.into_row(self.options.settle_ns, &mut self.kinds);
+            if !(self.options.stream && row.state == TableState::Ended) {
+                rows.push(row);
+            }
+        }
+        rows.sort_by_key(|row| (row.first_ns, row.table));
+        rows
+    }
+}
+
+fn histograms(mut pairs: Vec<((Name, Name), Pair)>) -> Vec<HistogramRow> {
+    pairs.retain(|(_, pair)| !pair.window.is_empty());
+    pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let row = |((spawner, program), pair): ((Name, Name), Pair)| HistogramRow {
+        spawner,
+        program,
+        window: pair.window.quantiles(),
+        hdr: pair.window.hdr(),
+        before_exec: (!pair.before.is_empty()).then(|| pair.before.quantiles()),
+    };
+    pairs.into_iter().map(row).collect()
+}

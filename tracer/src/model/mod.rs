@@ -1,0 +1,267 @@
+//! What the events mean: processes, tables, windows, and at the end one report.
+//!
+//! Pure: no input or output, no clock. The same events and the same [`End`] give the same [`Report`].
+
+mod coverage;
+mod exec;
+mod failure;
+mod finish;
+mod growth;
+mod image;
+mod intern;
+mod process;
+mod record;
+pub mod report;
+mod spawner;
+mod table;
+mod when;
+mod window;
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::event::{Ended, Event, Head, Kinds, Move, Name, Proc as ProcEvent, ProcId, Process, Reason, Seen, TableId};
+use crate::hist::Values;
+use crate::model::image::{ImageEnd, Open};
+use crate::model::intern::Interner;
+use crate::model::process::Proc;
+use crate::model::table::Table;
+
+pub use failure::{Cause, FailureRow};
+pub use finish::End;
+pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Loss, LossCounter, Plan, Refused, Report, RootEnd};
+
+/// Ended tables whose ids are remembered, so that a late record of one does not bring it back.
+const REMEMBERED: usize = 4096;
+
+/// How to look at the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How long `live` must be still to count as settled, nanoseconds.
+    pub settle_ns: u64,
+    /// Keep completed exec records only until [`Model::drain_completed`] takes them, and no rows of tables that have gone:
+    /// memory then depends on what runs, not on what has run.
+    pub stream: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { settle_ns: 50_000_000, stream: false }
+    }
+}
+
+/// What happened so far.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    options: Options,
+    procs: HashMap<ProcId, Proc>,
+    tables: HashMap<TableId, Table>,
+    over: Vec<report::TableRow>,
+    gone: HashSet<TableId>,
+    gone_order: VecDeque<TableId>,
+    movers: HashMap<TableId, Vec<ProcId>>,
+    execs: Vec<ExecRecord>,
+    seq: u64,
+    root_seen: bool,
+    values: HashMap<(Name, Name), Pair>,
+    orphans: Vec<report::Orphan>,
+    seen: coverage::Seen,
+    names: Interner<Name>,
+    kinds: Interner<Kinds>,
+}
+
+/// High-water per exec, of the spawner's windows and of the children before their exec.
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    window: Values,
+    before: Values,
+}
+
+impl Model {
+    /// Nothing has happened yet.
+    pub fn new(options: Options) -> Model {
+        Model { options, ..Model::default() }
+    }
+
+    /// Takes the next event.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Proc(proc) => self.apply_proc(proc),
+            Event::Exec(exec) => self.apply_exec(exec),
+            Event::Exit(ended) => self.apply_exit(ended),
+            Event::Table(seen) => self.apply_table(seen),
+            Event::Move(moved) => self.apply_move(moved),
+        }
+    }
+
+    /// Exec records whose image has ended since the last call, in the order of their ends. Only with `Options::stream`;
+    /// without it they stay for the report.
+    pub fn drain_completed(&mut self) -> Vec<ExecRecord> {
+        if self.options.stream { std::mem::take(&mut self.execs) } else { Vec::new() }
+    }
+
+    fn apply_proc(&mut self, event: &ProcEvent) {
+        let process = &event.process;
+        if self.procs.contains_key(&process.id) {
+            return;
+        }
+        let mut proc = Proc::new(process);
+        proc.forked_ns = Some(event.at_ns);
+        if process.seeded {
+            self.seen.attached(process, event.at_ns);
+        }
+        if process.spawner.known {
+            if let Some(spawner) = self.procs.get_mut(&process.spawner.id) {
+                spawner.children.insert(process.id);
+            }
+            if let Some(table) = process.spawner.table.and_then(|id| self.tables.get_mut(&id)) {
+                table.windows.forked(process.id, event.at_ns);
+                proc.forked_from = process.spawner.table;
+            }
+        }
+        match process.table {
+            Some(id) => self.use_table(id, process, event.at_ns),
+            None => self.seen.not_followed += 1,
+        }
+        self.procs.insert(process.id, proc);
+    }
+
+    fn apply_move(&mut self, event: &Move) {
+        let process = &event.process;
+        self.use_table(event.to, process, event.at_ns);
+        let proc = self.procs.entry(process.id).or_insert_with(|| Proc::new(process));
+        proc.table = process.table.or(Some(event.to));
+        proc.former.push(event.from);
+        self.movers.entry(event.from).or_default().push(process.id);
+    }
+
+    fn apply_exit(&mut self, event: &Ended) {
+        let process = &event.process;
+        if let Some(head) = &event.table {
+            self.use_table(head.id, process, event.at_ns);
+            self.observe(head, event.at_ns);
+        }
+        if let Some(mut proc) = self.procs.remove(&process.id) {
+            if let Some(open) = proc.open.take() {
+                let end = ImageEnd::Exit(event.exit);
+                self.close_image(*open, event.table.as_ref(), &proc.former, event.at_ns, end);
+            }
+            self.forget_fork(process.id, &mut proc);
+            self.part_family(process, &proc, event);
+        }
+        if let Some(head) = &event.table
+            && head.users == 0
+        {
+            self.end_table(head.id, event.at_ns);
+        }
+    }
+
+    fn apply_table(&mut self, event: &Seen) {
+        let id = event.table.id;
+        self.observe(&event.table, event.at_ns);
+        match event.reason {
+            Reason::Snapshot => {
+                if let Some(table) = self.tables.get_mut(&id) {
+                    table.snapshot();
+                }
+            }
+            Reason::Left | Reason::Replaced => {
+                self.carry(&event.table, event.at_ns);
+                self.end_table(id, event.at_ns);
+            }
+        }
+    }
+
+    /// Children of an ended process are orphans from now on; the process itself may have been one.
+    fn part_family(&mut self, process: &Process, proc: &Proc, event: &Ended) {
+        for child in &proc.children {
+            if let Some(child) = self.procs.get_mut(child) {
+                child.orphan_since = Some(event.at_ns);
+            }
+        }
+        if let Some(spawner) = proc.spawner
+            && let Some(spawner) = self.procs.get_mut(&spawner)
+        {
+            spawner.children.remove(&process.id);
+        }
+        if let Some(since_ns) = proc.orphan_since
+            && !self.options.stream
+        {
+            self.orphans.push(report::Orphan {
+                pid: process.id.pid,
+                comm: self.names.get(&process.comm),
+                spawner: process.spawner.id.pid,
+                since_ns,
+                end_ns: Some(event.at_ns),
+                live: event.table.as_ref().map(|head| head.live),
+                kinds: event.table.as_ref().map(|head| self.kinds.get(&head.kinds)),
+            });
+        }
+    }
+
+    /// An image's table that its process has left for another one has ended: its mark still belongs to the image.
+    fn carry(&mut self, head: &Head, at_ns: u64) {
+        for id in self.movers.remove(&head.id).unwrap_or_default() {
+            if let Some(open) = self.procs.get_mut(&id).and_then(|proc| proc.open.as_mut()) {
+                open.carry(head, at_ns);
+            }
+        }
+    }
+
+    /// The process needs no window any more: it has execed, or ended without.
+    fn forget_fork(&mut self, id: ProcId, proc: &mut Proc) {
+        let Some(from) = proc.forked_from.take() else { return };
+        if let Some(table) = self.tables.get_mut(&from) {
+            table.windows.done(id);
+            if table.is_over() && table.windows.is_idle() {
+                self.retire(from);
+            }
+        }
+    }
+
+    fn use_table(&mut self, id: TableId, process: &Process, at_ns: u64) {
+        if !self.gone.contains(&id) {
+            let comm = self.names.get(&process.comm);
+            let table = self.tables.entry(id).or_insert_with(|| Table::new(id, at_ns));
+            table.used_by(process.id, &comm);
+        }
+    }
+
+    fn observe(&mut self, head: &Head, at_ns: u64) {
+        if !self.gone.contains(&head.id) {
+            let table = self.tables.entry(head.id).or_insert_with(|| Table::new(head.id, at_ns));
+            table.observe(head, at_ns);
+        }
+    }
+
+    fn end_table(&mut self, id: TableId, at_ns: u64) {
+        if let Some(table) = self.tables.get_mut(&id) {
+            table.ended(at_ns, self.options.settle_ns);
+            if table.windows.is_idle() {
+                self.retire(id);
+            }
+        }
+    }
+
+    fn retire(&mut self, id: TableId) {
+        let Some(table) = self.tables.remove(&id) else { return };
+        self.gone.insert(id);
+        self.gone_order.push_back(id);
+        if self.gone_order.len() > REMEMBERED
+            && let Some(oldest) = self.gone_order.pop_front()
+        {
+            self.gone.remove(&oldest);
+        }
+        if !self.options.stream {
+            self.over.push(table.into_row(self.options.settle_ns, &mut self.kinds));
+        }
+    }
+
+    fn keep(&mut self, open: Open) {
+        self.execs.push(open.into_record());
+    }
+}

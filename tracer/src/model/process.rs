@@ -1,0 +1,46 @@
+//! Processes as the model follows them.
+
+use std::collections::HashSet;
+
+use crate::event::{self, Name, ProcId, TableId};
+use crate::model::image::Open;
+
+/// A traced process that has not ended.
+#[derive(Clone, Debug)]
+pub struct Proc {
+    /// Its name.
+    pub comm: Name,
+    /// The table that it uses.
+    pub table: Option<TableId>,
+    /// Tables that it used earlier in this image.
+    pub former: Vec<TableId>,
+    /// When it was forked, boot time; `None` if that was not seen.
+    pub forked_ns: Option<u64>,
+    /// Who forked it, if that is followed too.
+    pub spawner: Option<ProcId>,
+    /// The table that it was forked from, until its first exec.
+    pub forked_from: Option<TableId>,
+    /// Processes that it forked and that have not ended.
+    pub children: HashSet<ProcId>,
+    /// When its spawner ended.
+    pub orphan_since: Option<u64>,
+    /// The exec whose image it runs.
+    pub open: Option<Box<Open>>,
+}
+
+impl Proc {
+    /// As an event shows it.
+    pub fn new(process: &event::Process) -> Proc {
+        Proc {
+            comm: process.comm.clone(),
+            table: process.table,
+            former: Vec::new(),
+            forked_ns: None,
+            spawner: process.spawner.known.then_some(process.spawner.id),
+            forked_from: None,
+            children: HashSet::new(),
+            orphan_since: None,
+            open: None,
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The report: what every output says, in plain types.
+//!
+//! Field names are the JSON keys; `docs/fields.md` (made from `sink::fields`) says what each one means, with its unit.
+//! Times ending in `_ns` are boot time or durations in nanoseconds, counts are descriptors unless they say otherwise.
+
+use serde::Serialize;
+
+use crate::event::{Exit, Kinds, Name};
+use crate::hist::Quantiles;
+use crate::model::failure::FailureRow;
+pub use crate::model::record::*;
+
+/// Identity of the JSON format.
+pub const SCHEMA: &str = "fdtide.report/1";
+
+/// Everything there is to say about one trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Start of the trace, wall clock, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The same moment on both clocks.
+    pub anchor: Anchor,
+    /// From the anchor to the end.
+    pub duration_ns: u64,
+    /// What was run; empty if fdtide attached.
+    pub command: Vec<String>,
+    /// How the run command ended.
+    pub root: Option<RootEnd>,
+    /// How it was traced.
+    pub plan: Plan,
+    /// What did not come through.
+    pub loss: Loss,
+    /// What the report can't tell, in sentences.
+    pub coverage: Vec<CoverageNote>,
+    /// What the tracer itself used.
+    pub agent: Option<Agent>,
+    /// Every table of the tree, in the order of first sight.
+    pub tables: Vec<TableRow>,
+    /// Every exec, in the order of arrival.
+    pub execs: Vec<ExecRecord>,
+    /// High-water per exec, one row per spawner and program.
+    pub histograms: Vec<HistogramRow>,
+    /// What each spawner's execs come to, highest first.
+    pub spawners: Vec<SpawnerSummary>,
+    /// Settled levels over the windows of each table that spawned often enough to tell.
+    pub growth: Vec<Growth>,
+    /// Processes that outlived the process that spawned them.
+    pub orphans: Vec<Orphan>,
+}
+
+/// One moment on the boot clock and the wall clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Anchor {
+    /// Boot time, nanoseconds.
+    pub boot_ns: u64,
+    /// Nanoseconds since 1970-01-01 UTC.
+    pub wall_unix_ns: u64,
+}
+
+/// How the run command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RootEnd {
+    /// Its process id.
+    pub pid: u32,
+    /// How it ended; null if it runs on.
+    pub exit: Option<Exit>,
+}
+
+/// How the kernel was hooked, and what was refused before that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// The backend chosen.
+    pub backend: String,
+    /// Its hooks.
+    pub hooks: Vec<String>,
+    /// Backends that came first and could not be used.
+    pub refused: Vec<Refused>,
+    /// Kernel release.
+    pub kernel: String,
+    /// Version of fdtide.
+    pub version: String,
+    /// What the self-test in a scratch child gave.
+    pub self_test: Option<String>,
+    /// What the backend costs others on this machine.
+    pub cost: Option<String>,
+}
+
+/// A backend that could not be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// Which.
+    pub backend: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What did not come through.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// Records that found no room in the ring.
+    pub lost: u64,
+    /// Runs of a hook that did not happen.
+    pub missed: u64,
+    /// Records that this version can't read.
+    pub skipped: u64,
+    /// The kernel program's own counters.
+    pub counters: Vec<LossCounter>,
+}
+
+/// One counter of the kernel program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LossCounter {
+    /// Its name.
+    pub name: String,
+    /// How often it happened.
+    pub value: u64,
+    /// What it means.
+    pub help: String,
+}
+
+/// Something that the report can't tell, or only in part.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CoverageNote {
+    /// For programs.
+    pub code: String,
+    /// For people: what happened and what to do.
+    pub text: String,
+}
+
+/// What the tracer itself used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Agent {
+    /// Its process id.
+    pub pid: u32,
+    /// Its own descriptors at the end.
+    pub descriptors: u32,
+    /// Its resident memory at the end, bytes.
+    pub rss_bytes: u64,
+    /// Its processor time, milliseconds.
+    pub cpu_ms: u64,
+}
+
+/// Where a table is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableState {
+    /// In use at the end of the trace.
+    Alive,
+    /// Gone before it.
+    Ended,
+    /// Its end was not seen, or it could not be looked at any more.
+    Unseen,
+}
+
+/// One descriptor table, over the time that it was seen. `null` where no full record of it came through.
+#[derive(Clone, Debug, Serialize)]
+pub struct TableRow {
+    /// Identity within this trace.
+    pub table: u64,
+    /// Processes that used it, first one first.
+    pub pids: Vec<u32>,
+    /// Last name of the process that it was first seen with.
+    pub comm: Name,
+    /// Alive, ended or unseen.
+    pub state: TableState,
+    /// Whether it existed before it was first seen.
+    pub seeded: bool,
+    /// Whether processes shared it.
+    pub shared: bool,
+    /// First sight.
+    pub first_ns: u64,
+    /// Its end.
+    pub end_ns: Option<u64>,
+    /// Live descriptors at the end of the trace; 0 if the table has gone.
+    pub live: Option<u32>,
+    /// Live descriptors at the last look, by kind: at the table's end, or at the end of the trace.
+    pub last_kinds: Option<Kinds>,
+    /// Greatest number of live descriptors.
+    pub high_water: Option<u32>,
+    /// When that was reached.
+    pub high_water_ns: Option<u64>,
+    /// What it was made of.
+    pub high_water_kinds: Option<Kinds>,
+    /// Greatest descriptor number that was in use.
+    pub highest_number: Option<u32>,
+    /// Level that it came to rest at.
+    pub settled: Option<u32>,
+    /// How that is known.
+    pub settled_from: Option<SettledFrom>,
+    /// Soft limit at the high-water mark.
+    pub soft_limit: Option<u32>,
+    /// Soft limit at the last look.
+    pub soft_limit_last: Option<u32>,
+    /// Soft limit minus high-water mark, not below 0.
+    pub headroom: Option<u32>,
+    /// Descriptors that appeared.
+    pub installs: Option<u64>,
+    /// Descriptors that went.
+    pub closes: Option<u64>,
+    /// Descriptors that could not be made.
+    pub failures: Vec<FailureRow>,
+}
+
+/// High-water per exec, for one spawner and one program.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistogramRow {
+    /// Name of the spawner.
+    pub spawner: Name,
+    /// Base name of the program.
+    pub program: Name,
+    /// The spawner's high-water in its spawn windows.
+    #[serde(flatten)]
+    pub window: Quantiles,
+    /// The same values as a histogram: HdrHistogram V2, compressed, base64.
+    pub hdr: String,
+    /// The child's high-water between fork and exec.
+    pub before_exec: Option<Quantiles>,
+}
+
+/// Settled levels of one table over its spawn windows, first to last; from three windows on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Growth {
+    /// The table.
+    pub table: u64,
+    /// The process that spawned last from it.
+    pub pid: u32,
+    /// Its name.
+    pub comm: Name,
+    /// How many windows.
+    pub windows: u64,
+    /// Settled level of the first window.
+    pub first: u32,
+    /// Settled level of the last.
+    pub last: u32,
+    /// Windows that settled higher than the one before; at most `windows - 1`.
+    pub grew: u64,
+    /// (last − first) / (windows − 1), descriptors per exec.
+    pub per_exec: f64,
+    /// Kinds that grew in every window after warm-up, while the settled level did too. Empty: no leak is suspected.
+    pub suspect: Vec<SuspectKind>,
+}
+
+/// A kind of descriptor that grew in every window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SuspectKind {
+    /// Name of the kind.
+    pub kind: &'static str,
+    /// By how much in all, from the first window to the last.
+    pub growth: u32,
+}
+
+/// A process that outlived the process that spawned it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Orphan {
+    /// The process.
+    pub pid: u32,
+    /// Its name.
+    pub comm: Name,
+    /// The process that spawned it.
+    pub spawner: u32,
+    /// When that one ended.
+    pub since_ns: u64,
+    /// When the orphan ended; `null` if it lived on.
+    pub end_ns: Option<u64>,
+    /// Live descriptors at its end, or at the end of the trace.
+    pub live: Option<u32>,
+    /// What they were.
+    pub kinds: Option<Kinds>,
+}
+
+/// What the execs of all spawners of one name come to. The run command's own first exec does not count.
+#[derive(Clone, Debug, Serialize)]
+pub struct SpawnerSummary {
+    /// Name of the spawners.
+    pub comm: Name,
+    /// Their processes.
+    pub pids: Vec<u32>,
+    /// Their tables, as far as known.
+    pub tables: Vec<u64>,
+    /// How many execs.
+    pub execs: u64,
+    /// What was execed, most often first.
+    pub programs: Vec<ProgramCount>,
+    /// High-water of the spawn windows.
+    pub spawn_window: Option<Quantiles>,
+    /// High-water of the children between fork and exec.
+    pub before_exec: Option<Quantiles>,
+    /// High-water of the images.
+    pub image: Option<Quantiles>,
+}
+
+/// How often a program was execed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProgramCount {
+    /// Base name of the program.
+    pub program: Name,
+    /// How many execs.
+    pub count: u64,
+}

@@ -1,0 +1,229 @@
+//! Descriptor tables as the model follows them.
+
+use crate::event::{Head, Kinds, Mark, Name, ProcId, TableId};
+use crate::model::failure::Tally;
+use crate::model::intern::Interner;
+use crate::model::report::{SettledFrom, TableRow, TableState};
+use crate::model::window::{Segment, Windows};
+
+/// From where on a table's cumulative figures count. Zero but for the table of the run command, which fdtide's own child
+/// used before the exec.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// Boot time.
+    pub at_ns: u64,
+    /// Installs before.
+    pub installs: u64,
+    /// Closes before.
+    pub closes: u64,
+    /// Failures before.
+    pub tally: Tally,
+}
+
+/// One table and the last that was seen of it.
+#[derive(Clone, Debug)]
+pub struct Table {
+    id: TableId,
+    first_ns: u64,
+    pids: Vec<u32>,
+    comm: Name,
+    head: Option<Box<Head>>,
+    seen_ns: u64,
+    /// Failures at the last cut of a window.
+    tally: Tally,
+    /// The last look came after that.
+    fresh: bool,
+    origin: Origin,
+    /// Greatest marks of images that have ended since the origin; only kept where the life's mark is older than that.
+    crest: Option<Mark>,
+    end: Option<u64>,
+    snapshot: bool,
+    /// Windows of children that were forked from it.
+    pub windows: Windows,
+}
+
+impl Head {
+    /// The table at this head's own moment, as a mark.
+    pub fn now(&self, at_ns: u64) -> Mark {
+        Mark { at_ns, live: self.live, highest: self.highest, soft: self.soft, kinds: self.kinds.clone() }
+    }
+
+    /// A mark of this head, or its own moment should that be higher.
+    pub fn at_least_now(&self, mark: &Mark, at_ns: u64) -> Mark {
+        if mark.live < self.live { self.now(at_ns) } else { mark.clone() }
+    }
+}
+
+impl Table {
+    /// A table that nothing is known of yet.
+    pub fn new(id: TableId, first_ns: u64) -> Table {
+        Table {
+            id,
+            first_ns,
+            pids: Vec::new(),
+            comm: Name::default(),
+            head: None,
+            seen_ns: 0,
+            tally: Tally::default(),
+            fresh: false,
+            origin: Origin::default(),
+            crest: None,
+            end: None,
+            snapshot: false,
+            windows: Windows::default(),
+        }
+    }
+
+    /// A process uses it. Called for every event of a process, so that the name stays the latest one.
+    pub fn used_by(&mut self, process: ProcId, comm: &Name) {
+        if !self.pids.contains(&process.pid) {
+            self.pids.push(process.pid);
+        }
+        if self.pids.first() == Some(&process.pid) {
+            self.comm = comm.clone();
+        }
+    }
+
+    /// Takes a later look at it.
+    pub fn observe(&mut self, head: &Head, at_ns: u64) {
+        self.first_ns = head.first_ns;
+        self.seen_ns = at_ns;
+        self.fresh = true;
+        self.head = Some(Box::new(head.clone()));
+    }
+
+    /// The last look, if it was not before `since_ns`.
+    pub fn head_since(&self, since_ns: u64) -> Option<(&Head, u64)> {
+        self.head.as_deref().filter(|_| self.seen_ns >= since_ns).map(|head| (head, self.seen_ns))
+    }
+
+    /// An image that used it has ended: this was its mark.
+    pub fn image_ended(&mut self, mark: &Mark) {
+        if self.origin.at_ns > 0 && self.crest.as_ref().is_none_or(|crest| crest.live < mark.live) {
+            self.crest = Some(mark.clone());
+        }
+    }
+
+    /// Everything before is not this program's.
+    pub fn start_over(&mut self, origin: Origin) {
+        self.tally = origin.tally.clone();
+        self.origin = origin;
+        self.crest = None;
+    }
+
+    /// Ends the spawn window at this head.
+    pub fn cut(&mut self, head: &Head, at_ns: u64, settle_ns: u64) {
+        let segment = Segment::cut(head, at_ns, settle_ns, &self.tally, &self.origin);
+        self.tally = Tally::of(head);
+        self.fresh = false;
+        self.windows.push(segment);
+    }
+
+    /// It has gone. Its last window ends with it, for children that have not execed yet.
+    pub fn ended(&mut self, at_ns: u64, settle_ns: u64) {
+        if self.end.is_none() {
+            self.end = Some(at_ns);
+            if !self.windows.is_idle()
+                && self.fresh
+                && let Some(head) = self.head.clone()
+            {
+                self.cut(&head, at_ns, settle_ns);
+            }
+        }
+    }
+
+    /// It was looked at at the end of the trace.
+    pub fn snapshot(&mut self) {
+        self.snapshot = true;
+    }
+
+    /// Whether it was.
+    pub fn was_snapshot(&self) -> bool {
+        self.snapshot
+    }
+
+    /// Whether it has gone.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Its row in the report.
+    pub fn into_row(self, settle_ns: u64, kinds: &mut Interner<Kinds>) -> TableRow {
+        let state = match (self.end, self.snapshot) {
+            (Some(_), _) => TableState::Ended,
+            (None, true) => TableState::Alive,
+            (None, false) => TableState::Unseen,
+        };
+        let mut row = TableRow {
+            table: self.id.0,
+            pids: self.pids,
+            comm: self.comm,
+            state,
+            seeded: false,
+            shared: false,
+            first_ns: self.first_ns.max(self.origin.at_ns),
+            end_ns: self.end,
+            live: (state == TableState::Ended).then_some(0),
+            last_kinds: None,
+            high_water: None,
+            high_water_ns: None,
+            high_water_kinds: None,
+            highest_number: None,
+            settled: None,
+            settled_from: None,
+            soft_limit: None,
+            soft_limit_last: None,
+            headroom: None,
+            installs: None,
+            closes: None,
+            failures: Vec::new(),
+        };
+        let Some(head) = self.head else {
+            return row;
+        };
+        let mark = crest(&head, self.seen_ns, &self.origin, self.crest);
+        if state == TableState::Alive {
+            row.live = Some(head.live);
+        }
+        row.seeded = head.seeded && self.origin.at_ns == 0;
+        row.shared = head.shared;
+        row.last_kinds = Some(kinds.get(&head.kinds));
+        row.high_water = Some(mark.live);
+        row.high_water_ns = Some(mark.at_ns);
+        row.high_water_kinds = Some(kinds.get(&mark.kinds));
+        row.highest_number = mark.highest;
+        row.soft_limit = Some(mark.soft);
+        row.soft_limit_last = Some(head.soft);
+        row.headroom = Some(mark.soft.saturating_sub(mark.live));
+        row.installs = Some(head.installs.saturating_sub(self.origin.installs));
+        row.closes = Some(head.closes.saturating_sub(self.origin.closes));
+        row.failures = self.origin.tally.since(&head);
+        let still = self.seen_ns.saturating_sub(head.last_change_ns) >= settle_ns;
+        let (settled, from) = match head.settled {
+            _ if still => (head.live, SettledFrom::Still),
+            Some(level) => (level, SettledFrom::Still),
+            None => (head.live, SettledFrom::Last),
+        };
+        row.settled = Some(settled);
+        row.settled_from = Some(from);
+        row
+    }
+}
+
+/// The table's high-water mark since its origin.
+fn crest(head: &Head, seen_ns: u64, origin: &Origin, crest: Option<Mark>) -> Mark {
+    if head.life.at_ns >= origin.at_ns {
+        let mut mark = head.at_least_now(&head.life, seen_ns);
+        mark.highest = mark.highest.max(head.highest);
+        return mark;
+    }
+    let mut mark = head.at_least_now(&head.image, seen_ns);
+    let highest = mark.highest.max(head.highest);
+    if let Some(crest) = crest
+        && crest.live > mark.live
+    {
+        mark = crest;
+    }
+    mark.highest = mark.highest.max(highest);
+    mark
+}

@@ -1,0 +1,149 @@
+//! Scripted events for tests: single ones here, whole runs from a small simulated kernel in [`sim`].
+
+pub mod sample;
+pub mod sim;
+
+use crate::event::{
+    Ended, Event, Exec, Exit, Head, Kind, Kinds, Mark, Name, Proc, ProcId, Process, Reason, Seen, Spawner, TableId,
+};
+
+/// One millisecond, nanoseconds.
+pub const MS: u64 = 1_000_000;
+
+/// Only files.
+pub fn files(count: u32) -> Kinds {
+    [(Kind::File, count)].into_iter().collect()
+}
+
+/// A mark of files only.
+pub fn mark(at_ns: u64, live: u32) -> Mark {
+    Mark { at_ns, live, highest: live.checked_sub(1), soft: 1024, kinds: files(live) }
+}
+
+/// A table that has always held `live` files.
+pub fn head(id: u64, live: u32) -> Head {
+    Head {
+        id: TableId(id),
+        first_ns: 0,
+        last_change_ns: 0,
+        window_start_ns: 0,
+        installs: 0,
+        closes: 0,
+        window_installs: 0,
+        window_closes: 0,
+        seeded: false,
+        shared: false,
+        users: 1,
+        owner: id as u32,
+        live,
+        highest: live.checked_sub(1),
+        soft: 1024,
+        settled: None,
+        window_settled: None,
+        window_floor: live,
+        thread_high: 0,
+        thread_tid: 0,
+        thread_comm: Name::default(),
+        kinds: files(live),
+        life: mark(0, live),
+        image: mark(0, live),
+        window: mark(0, live),
+        failures: Vec::new(),
+        failures_other: 0,
+    }
+}
+
+impl Head {
+    /// Its life, image and window have been at this mark.
+    pub fn crest(mut self, mark: &Mark) -> Head {
+        self.life = mark.clone();
+        self.image = mark.clone();
+        self.window = mark.clone();
+        self
+    }
+
+    /// It last changed then.
+    pub fn changed(mut self, at_ns: u64) -> Head {
+        self.last_change_ns = at_ns;
+        self
+    }
+
+    /// Nobody uses it any more.
+    pub fn unused(mut self) -> Head {
+        self.users = 0;
+        self
+    }
+}
+
+/// A process with a table, forked by nobody who is known.
+pub fn process(pid: u32, table: u64, comm: &str) -> Process {
+    Process {
+        id: ProcId { start_ns: u64::from(pid), pid },
+        ns_pid: pid,
+        table: (table != 0).then_some(TableId(table)),
+        comm: Name::from(comm),
+        target: false,
+        seeded: false,
+        spawner: Spawner {
+            id: ProcId { start_ns: 0, pid: 0 },
+            tid: 0,
+            table: None,
+            comm: Name::default(),
+            thread: Name::default(),
+            known: false,
+        },
+    }
+}
+
+/// A process that another one forked.
+pub fn child(pid: u32, table: u64, comm: &str, spawner: &Process) -> Process {
+    let spawner = Spawner {
+        id: spawner.id,
+        tid: spawner.id.pid + 1,
+        table: spawner.table,
+        comm: spawner.comm.clone(),
+        thread: Name::from("launcher"),
+        known: true,
+    };
+    Process { spawner, ..process(pid, table, comm) }
+}
+
+/// The process is followed from now on.
+pub fn proc(at_ns: u64, process: &Process, live: u32) -> Event {
+    Event::Proc(Box::new(Proc { at_ns, process: process.clone(), live, soft: 1024 }))
+}
+
+/// The process has gone through an exec that leaves it `live` files.
+pub fn exec(at_ns: u64, process: &Process, path: &str, live: u32, before: Head, spawner: Option<Head>) -> Exec {
+    Exec {
+        at_ns,
+        process: process.clone(),
+        again: false,
+        new_table: false,
+        old_tid: process.id.pid,
+        old_comm: Name::from("old"),
+        path: Name::from(path),
+        live,
+        highest: live.checked_sub(1),
+        soft: 1024,
+        kinds: files(live),
+        before: Some(before),
+        spawner,
+    }
+}
+
+/// As an event.
+pub fn exec_event(exec: Exec) -> Event {
+    Event::Exec(Box::new(exec))
+}
+
+/// The process has ended.
+pub fn exit(at_ns: u64, process: &Process, status: u32, table: Head) -> Event {
+    let exit = Exit::from_wait(status);
+    Event::Exit(Box::new(Ended { at_ns, process: process.clone(), exit, table: Some(table) }))
+}
+
+/// The table is there at the end of the trace.
+pub fn snapshot(at_ns: u64, table: Head) -> Event {
+    Event::Table(Box::new(Seen { at_ns, reason: Reason::Snapshot, table }))
+}

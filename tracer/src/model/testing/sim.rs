@@ -1,0 +1,293 @@
+//! A kernel in miniature: tables that are opened and closed in, processes that fork, exec and end, and the events for it.
+//!
+//! It keeps heads as the kernel program does, and beside them a plain history of every table's `live` as the truth to
+//! compare with.
+
+use std::collections::BTreeMap;
+
+use super::{MS, child, exec, exec_event, exit, head, proc, process, snapshot};
+use crate::event::{Errno, Event, Failure, Head, Kind, Kinds, Mark, Name, Process, Syscall, TableId};
+
+/// Settle time of the simulated kernel.
+pub const SETTLE_NS: u64 = 50 * MS;
+
+pub struct Task {
+    pub process: Process,
+    pub execed: bool,
+    pub forked_ns: u64,
+}
+
+/// The truth about one table.
+#[derive(Default)]
+pub struct Truth {
+    /// Time and `live` after each change, the first one at first sight.
+    pub live: Vec<(u64, u32)>,
+    /// Times at which its spawn window was cut.
+    pub cuts: Vec<u64>,
+}
+
+/// What an exec record must say about its spawn window.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Expected {
+    pub pid: u32,
+    pub at_ns: u64,
+    pub high_water: u32,
+    pub floor: u32,
+}
+
+pub struct Sim {
+    pub now: u64,
+    pub tasks: BTreeMap<u32, Task>,
+    pub tables: BTreeMap<u64, Head>,
+    pub truth: BTreeMap<u64, Truth>,
+    pub windows: Vec<Expected>,
+    pub events: Vec<Event>,
+    held: BTreeMap<(u64, u32), u32>,
+    ids: u32,
+}
+
+impl Sim {
+    /// Begins at two seconds of boot time.
+    pub fn new() -> Sim {
+        Sim {
+            now: 2000 * MS,
+            tasks: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            truth: BTreeMap::new(),
+            windows: Vec::new(),
+            events: Vec::new(),
+            held: BTreeMap::new(),
+            ids: 4241,
+        }
+    }
+
+    fn id(&mut self) -> u32 {
+        self.ids += 1;
+        self.ids
+    }
+
+    pub fn pass(&mut self, ns: u64) {
+        self.now += ns;
+    }
+
+    fn table(&mut self, kinds: &[(Kind, u32)]) -> u64 {
+        let id = u64::from(self.id()) - 4200;
+        let kinds: Kinds = kinds.iter().copied().collect();
+        let live = kinds.total() as u32;
+        let mut table = head(id, live);
+        table.kinds = kinds;
+        table.first_ns = self.now;
+        table.last_change_ns = self.now;
+        table.window_start_ns = self.now;
+        let mark = table.now(self.now);
+        self.tables.insert(id, table.crest(&mark));
+        self.truth.insert(id, Truth { live: vec![(self.now, live)], cuts: Vec::new() });
+        id
+    }
+
+    /// A process that is there at attach, `age` after its start.
+    pub fn seeded(&mut self, comm: &str, kinds: &[(Kind, u32)], age: u64) -> u32 {
+        let pid = self.id();
+        let table = self.table(kinds);
+        let mut process = process(pid, table, comm);
+        process.id.start_ns = self.now - age;
+        process.target = true;
+        process.seeded = true;
+        self.begin(process, pid, true)
+    }
+
+    /// The run command: fdtide's child, and its exec.
+    pub fn run(&mut self, path: &str, kinds: &[(Kind, u32)]) -> u32 {
+        let pid = self.id();
+        let table = self.table(kinds);
+        // What fdtide's child holds before the exec is not the program's.
+        self.open_as(table, 1, Kind::Pipe, 40);
+        self.pass(MS);
+        let mut process = process(pid, table, "fdtide");
+        process.target = true;
+        process.seeded = true;
+        process.spawner.id.pid = 4000;
+        self.begin(process, pid, false);
+        self.exec(pid, path, &[(Kind::Pipe, 40)]);
+        pid
+    }
+
+    fn begin(&mut self, process: Process, pid: u32, execed: bool) -> u32 {
+        let live = self.tables[&process.table.unwrap().0].live;
+        self.events.push(proc(self.now, &process, live));
+        self.tasks.insert(pid, Task { process, execed, forked_ns: self.now });
+        pid
+    }
+
+    pub fn fork(&mut self, parent: u32) -> u32 {
+        let spawner = self.tasks[&parent].process.clone();
+        let from = self.tables[&spawner.table.unwrap().0].clone();
+        let pairs: Vec<(Kind, u32)> = from.kinds.iter().collect();
+        let pid = self.id();
+        let table = self.table(&pairs);
+        let mut process = child(pid, table, &spawner.comm.text(), &spawner);
+        process.id.start_ns = self.now;
+        self.begin(process, pid, false)
+    }
+
+    pub fn table_of(&self, pid: u32) -> u64 {
+        self.tasks[&pid].process.table.unwrap().0
+    }
+
+    /// The process's first thread opens.
+    pub fn open(&mut self, pid: u32, kind: Kind, count: u32) {
+        self.open_as(self.table_of(pid), pid, kind, count);
+    }
+
+    pub fn open_as(&mut self, table: u64, tid: u32, kind: Kind, count: u32) {
+        let held = self.held.entry((table, tid)).or_default();
+        *held += count;
+        let held = *held;
+        self.change(table, kind, i64::from(count));
+        let head = self.tables.get_mut(&table).unwrap();
+        if held > head.thread_high {
+            (head.thread_high, head.thread_tid) = (held, tid);
+            head.thread_comm = Name::from("worker");
+        }
+    }
+
+    pub fn close(&mut self, pid: u32, kind: Kind, count: u32) {
+        self.close_as(self.table_of(pid), pid, kind, count);
+    }
+
+    pub fn close_as(&mut self, table: u64, tid: u32, kind: Kind, count: u32) {
+        let held = self.held.entry((table, tid)).or_default();
+        *held = held.saturating_sub(count);
+        self.change(table, kind, -i64::from(count));
+    }
+
+    fn change(&mut self, id: u64, kind: Kind, by: i64) {
+        let now = self.now;
+        let head = self.tables.get_mut(&id).unwrap();
+        if now - head.last_change_ns >= SETTLE_NS {
+            head.settled = Some(head.live);
+            head.window_settled = Some(head.live);
+        }
+        let of_kind = u32::try_from(i64::from(head.kinds.get(kind)) + by).unwrap();
+        head.kinds = head.kinds.iter().filter(|(k, _)| *k != kind).chain([(kind, of_kind)]).collect();
+        head.live = head.kinds.total() as u32;
+        head.highest = head.live.checked_sub(1);
+        head.last_change_ns = now;
+        head.window_floor = head.window_floor.min(head.live);
+        if by > 0 {
+            head.installs += by as u64
+        } else {
+            head.closes += by.unsigned_abs()
+        }
+        let mark = head.now(now);
+        for scope in [&mut head.life, &mut head.image, &mut head.window] {
+            if mark.live > scope.live {
+                *scope = mark.clone();
+            }
+        }
+        let live = head.live;
+        self.truth.get_mut(&id).unwrap().live.push((now, live));
+    }
+
+    /// The process could not open something.
+    pub fn fail(&mut self, pid: u32, nr: u16, errno: Errno, count: u32) {
+        let (now, id) = (self.now, self.table_of(pid));
+        let head = self.tables.get_mut(&id).unwrap();
+        let syscall = Syscall { nr, compat: false };
+        if let Some(known) = head.failures.iter_mut().find(|f| f.syscall == syscall && f.errno == errno) {
+            known.count += count;
+            return;
+        }
+        let (live, soft) = (head.live, head.soft);
+        let lowest_free = (live < soft).then_some(live);
+        head.failures.push(Failure { first_ns: now, count, live, soft, lowest_free, in_use: live, syscall, errno });
+    }
+
+    /// The process execs and loses what is close-on-exec.
+    pub fn exec(&mut self, pid: u32, path: &str, cloexec: &[(Kind, u32)]) {
+        let now = self.now;
+        let own = self.table_of(pid);
+        let before = self.tables[&own].clone();
+        let task = &self.tasks[&pid];
+        let (again, forked_ns) = (task.execed, task.forked_ns);
+        let spawner = task.process.spawner.table.filter(|_| !again).map(|id| id.0);
+        let spawner_head = spawner.and_then(|id| self.tables.get(&id)).cloned();
+        let cut = if again { Some(own) } else { spawner.filter(|_| spawner_head.is_some()) };
+        if let Some(table) = cut {
+            let since = if again { now } else { forked_ns };
+            self.expect(pid, table, since);
+        }
+        if cut != Some(own) {
+            self.truth.get_mut(&own).unwrap().cuts.push(now);
+        }
+        for (kind, count) in cloexec {
+            self.change(own, *kind, -i64::from(*count));
+        }
+        for id in cut.into_iter().chain([own]) {
+            let head = self.tables.get_mut(&id).unwrap();
+            (head.window_start_ns, head.window_floor, head.window_settled) = (now, head.live, None);
+            (head.thread_high, head.window_installs, head.window_closes) = (0, head.installs, head.closes);
+            head.window = head.now(now);
+        }
+        let head = self.tables.get_mut(&own).unwrap();
+        head.image = head.now(now);
+        let head = head.clone();
+
+        let task = self.tasks.get_mut(&pid).unwrap();
+        let old_comm = task.process.comm.clone();
+        task.process.comm = Name::from_c(&path.as_bytes()[path.rfind('/').map_or(0, |at| at + 1)..]);
+        task.execed = true;
+        if again {
+            task.process.spawner.comm = old_comm.clone();
+            task.process.spawner.thread = old_comm.clone();
+            (task.process.spawner.id, task.process.spawner.tid) = (task.process.id, pid);
+            task.process.spawner.known = true;
+        }
+        let mut event = exec(now, &task.process, path, head.live, before, spawner_head);
+        (event.kinds, event.again, event.old_comm) = (head.kinds, again, old_comm);
+        self.events.push(exec_event(event));
+    }
+
+    /// What the window of an exec now must be, from the plain history.
+    fn expect(&mut self, pid: u32, table: u64, forked_ns: u64) {
+        let now = self.now;
+        let truth = self.truth.get_mut(&table).unwrap();
+        let start = if forked_ns == now {
+            truth.cuts.last().copied().unwrap_or(0)
+        } else {
+            truth.cuts.iter().copied().filter(|cut| *cut <= forked_ns).max().unwrap_or(0)
+        };
+        // The level when the window began counts too.
+        let level = truth.live.iter().take_while(|(at, _)| *at <= start).last().map(|(_, live)| *live);
+        let later = truth.live.iter().filter(|(at, _)| *at > start).map(|(_, live)| *live);
+        let levels: Vec<u32> = level.into_iter().chain(later).collect();
+        truth.cuts.push(now);
+        let (high_water, floor) = (*levels.iter().max().unwrap(), *levels.iter().min().unwrap());
+        self.windows.push(Expected { pid, at_ns: now, high_water, floor });
+    }
+
+    pub fn exit(&mut self, pid: u32, status: u32) {
+        let task = self.tasks.remove(&pid).unwrap();
+        let table = self.tables.remove(&task.process.table.unwrap().0).unwrap().unused();
+        self.events.push(exit(self.now, &task.process, status, table));
+    }
+
+    /// Looks at every table that is still there.
+    pub fn end(&mut self) {
+        for table in self.tables.values() {
+            self.events.push(snapshot(self.now, table.clone()));
+        }
+    }
+
+    pub fn comm(&mut self, pid: u32, comm: &[u8]) {
+        self.tasks.get_mut(&pid).unwrap().process.comm = Name::from_c(comm);
+    }
+
+    pub fn limit(&mut self, pid: u32, soft: u32) {
+        let id = TableId(self.table_of(pid));
+        let head = self.tables.get_mut(&id.0).unwrap();
+        head.soft = soft;
+        let marks: [&mut Mark; 3] = [&mut head.life, &mut head.image, &mut head.window];
+        marks.into_iter().for_each(|mark| mark.soft = soft);
+    }
+}

@@ -1,0 +1,144 @@
+//! From the object in the tree to attached programs.
+
+use std::{fs, path::PathBuf};
+
+use aya::{
+    Btf, Ebpf, EbpfLoader,
+    maps::Array,
+    programs::{BtfTracePoint, Iter, ProgramError, links::FdLink},
+};
+use fdtide_abi::{Config, Offsets, TableState};
+
+use super::{
+    error::ProbeError,
+    hooks::{Backend, LIFECYCLE, WALK},
+};
+use crate::kernel::{btf, offsets};
+
+/// The kernel object, built by `cargo xtask build-ebpf`.
+static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/fdtide.bpf.o");
+
+/// Names an object file to load instead of the one built in; for proving a fresh build.
+pub const OBJECT_ENV: &str = "FDTIDE_BPF_OBJECT";
+
+/// What the loader is told.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// How long `live` must be still to count as settled, nanoseconds.
+    pub settle_ns: u64,
+    /// Where the kernel's types are.
+    pub btf: PathBuf,
+    /// Log of the kernel program to the `log` crate.
+    pub debug: bool,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { settle_ns: 50_000_000, btf: PathBuf::from("/sys/kernel/btf/vmlinux"), debug: false }
+    }
+}
+
+/// A boundary type that aya may copy as bytes.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Wire<T>(pub T);
+
+// SAFETY: only used with `#[repr(C)]` boundary types of integers without padding.
+unsafe impl<T: Copy + 'static> aya::Pod for Wire<T> {}
+
+/// Loads the object with this kernel's offsets; nothing is attached yet.
+pub(super) fn load(options: &LoadOptions) -> Result<Ebpf, ProbeError> {
+    let path = options.btf.display().to_string();
+    let bytes = fs::read(&options.btf).map_err(|source| ProbeError::NoBtf { path: path.clone(), source })?;
+    let types = btf::Btf::parse(&bytes).map_err(|source| ProbeError::BadBtf { path, source })?;
+    let offsets = Wire::<Offsets>(offsets::resolve(&types)?);
+    let config = Wire::<Config>(Config { settle_ns: options.settle_ns, agent: std::process::id(), spare: 0 });
+    drop(types);
+
+    let replacement = match std::env::var_os(OBJECT_ENV) {
+        Some(path) => Some(
+            fs::read(&path)
+                .map_err(|source| ProbeError::Object { path: path.to_string_lossy().into_owned(), source })?,
+        ),
+        None => None,
+    };
+    let object = replacement.as_deref().unwrap_or(OBJECT);
+    let mut loader = EbpfLoader::new();
+    let btf = Btf::from_sys_fs().ok();
+    loader.btf(btf.as_ref()).override_global("OFFSETS", &offsets, true).override_global("CONFIG", &config, true);
+    if !options.debug {
+        loader.override_global("AYA_LOG_LEVEL", &0u8, false);
+    }
+    let mut ebpf = loader.load(object).map_err(refused)?;
+
+    // A new table is copied from this one and must not be looked at before it is filled.
+    let mut empty = Wire(zeroed_table());
+    empty.0.head.lock = 1;
+    let map = ebpf.map_mut("EMPTY").ok_or(ProbeError::NotInObject("EMPTY"))?;
+    Array::<_, Wire<TableState>>::try_from(map)
+        .and_then(|mut map| map.set(0, empty, 0))
+        .map_err(|source| ProbeError::Map { map: "EMPTY", source: Box::new(source) })?;
+    Ok(ebpf)
+}
+
+fn zeroed_table() -> TableState {
+    // SAFETY: integers and arrays of integers; zero is a value of each.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Loads and attaches every hook of a backend. Dropping the links detaches them.
+pub(super) fn attach(ebpf: &mut Ebpf, backend: Backend) -> Result<Vec<FdLink>, ProbeError> {
+    let btf = Btf::from_sys_fs().map_err(|error| ProbeError::Load(Box::new(error.into())))?;
+    let mut links = Vec::new();
+    for hook in LIFECYCLE.iter().chain(backend.hooks()) {
+        let name = hook.program;
+        let program = ebpf.program_mut(name).ok_or(ProbeError::NotInObject(name))?;
+        let attached = <&mut BtfTracePoint>::try_from(program).and_then(|program| {
+            program.load(name, &btf)?;
+            let id = program.attach()?;
+            program.take_link(id)
+        });
+        match attached {
+            Ok(link) => links.push(link.into()),
+            Err(source) => return Err(program_error(name, source)),
+        }
+    }
+    let program = ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
+    <&mut Iter>::try_from(program)
+        .and_then(|program| program.load("task", &btf))
+        .map_err(|source| program_error(WALK, source))?;
+    Ok(links)
+}
+
+fn program_error(program: &'static str, source: ProgramError) -> ProbeError {
+    let hint = match &source {
+        ProgramError::LoadError { io_error, .. } if io_error.raw_os_error() == Some(libc::EPERM) => {
+            "a missing capability (CAP_BPF, CAP_PERFMON) or a security module denies it".to_owned()
+        }
+        ProgramError::LoadError { io_error, .. } if io_error.raw_os_error() == Some(libc::EINVAL) => {
+            "this kernel lacks the program type or a helper; fdtide needs 6.1 or later".to_owned()
+        }
+        ProgramError::Btf(_) => "this kernel has no such tracepoint in its BTF".to_owned(),
+        _ => "see the cause below".to_owned(),
+    };
+    ProbeError::Program { program, hint, source: Box::new(source) }
+}
+
+fn refused(error: aya::EbpfError) -> ProbeError {
+    if std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).any(|error| {
+        error.downcast_ref::<std::io::Error>().is_some_and(|error| error.raw_os_error() == Some(libc::EPERM))
+    }) {
+        return ProbeError::NotPermitted { have: capabilities() };
+    }
+    ProbeError::Load(Box::new(error))
+}
+
+/// The effective capability set, as the kernel prints it.
+fn capabilities() -> String {
+    fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            status.lines().find_map(|line| line.strip_prefix("CapEff:").map(|set| set.trim().to_owned()))
+        })
+        .map_or_else(|| "unknown".to_owned(), |set| format!("CapEff {set}"))
+}

@@ -1,0 +1,239 @@
+//! A running trace: targets in, record bytes out.
+
+use std::{
+    io::Read,
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
+};
+
+use aya::{
+    Ebpf,
+    maps::{Array, HashMap, MapData, PerCpuArray, RingBuf},
+    programs::{BtfTracePoint, Iter, links::FdLink},
+};
+use fdtide_abi::{
+    Counter, Counters, ProcRow, TableState,
+    event::{Header, TableRecord, record, table_reason},
+};
+
+use super::{
+    error::ProbeError,
+    hooks::{Backend, LIFECYCLE, WALK},
+    load::{self, LoadOptions, Wire},
+    misses,
+};
+
+/// Attached programs. Dropping it detaches them; the kernel does the same when the process dies.
+pub struct Session {
+    ebpf: Ebpf,
+    links: Vec<FdLink>,
+    ring: RingBuf<MapData>,
+    backend: Backend,
+}
+
+/// What a trace could not see, as counted by the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stopped {
+    /// Runs skipped, by program.
+    pub missed: Vec<(&'static str, u64)>,
+    /// Everything counted, by counter.
+    pub counters: Vec<(Counter, u64)>,
+}
+
+impl Stopped {
+    /// Records that found no room in the ring.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.counters.iter().filter(|(counter, _)| *counter == Counter::RingFull).map(|(_, value)| value).sum()
+    }
+}
+
+impl Session {
+    /// Loads, attaches. Nothing is traced yet.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel lacks something, refuses something, or the rights are missing; nothing is left behind then.
+    pub fn start(backend: Backend, options: &LoadOptions) -> Result<Self, ProbeError> {
+        let mut ebpf = load::load(options)?;
+        if options.debug {
+            // Debug output is a convenience: the trace goes on without it.
+            if let Err(error) = aya_log::EbpfLogger::init(&mut ebpf) {
+                log::warn!("no debug output from the kernel program: {error}");
+            }
+        }
+        let links = load::attach(&mut ebpf, backend)?;
+        let ring = ebpf.take_map("RING").ok_or(ProbeError::NotInObject("RING"))?;
+        let ring = RingBuf::try_from(ring).map_err(map_error("RING"))?;
+        Ok(Self { ebpf, links, ring, backend })
+    }
+
+    /// What told of changes.
+    #[must_use]
+    pub const fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Traces a process and all its descendants, present and future.
+    ///
+    /// # Errors
+    ///
+    /// [`ProbeError::NoProcess`] if there is none with this id.
+    pub fn add_target(&mut self, pid: u32) -> Result<(), ProbeError> {
+        let mut targets =
+            HashMap::<_, u32, u32>::try_from(map_mut(&mut self.ebpf, "TARGETS")?).map_err(map_error("TARGETS"))?;
+        targets.insert(pid, 1, 0).map_err(map_error("TARGETS"))?;
+        // Until a pass finds nothing new: who forked before its parent was known is found by the next pass.
+        loop {
+            let before = self.found()?;
+            self.walk()?;
+            if self.found()? == before {
+                break;
+            }
+        }
+        let mut targets =
+            HashMap::<_, u32, u32>::try_from(map_mut(&mut self.ebpf, "TARGETS")?).map_err(map_error("TARGETS"))?;
+        targets.remove(&pid).map_err(map_error("TARGETS"))?;
+        let rows = HashMap::<_, u32, Wire<ProcRow>>::try_from(map(&self.ebpf, "PROCS")?).map_err(map_error("PROCS"))?;
+        match rows.get(&pid, 0) {
+            Ok(_) => Ok(()),
+            Err(aya::maps::MapError::KeyNotFound) => Err(ProbeError::NoProcess(pid)),
+            Err(error) => Err(map_error("PROCS")(error)),
+        }
+    }
+
+    fn found(&self) -> Result<u64, ProbeError> {
+        Array::<_, u64>::try_from(map(&self.ebpf, "FOUND")?).and_then(|map| map.get(&0, 0)).map_err(map_error("FOUND"))
+    }
+
+    /// Runs the iterator program over every task.
+    fn walk(&mut self) -> Result<(), ProbeError> {
+        let program = self.ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
+        let file = <&mut Iter>::try_from(program)
+            .and_then(|program| {
+                let id = program.attach()?;
+                program.take_link(id)
+            })
+            .map_err(|source| ProbeError::Program {
+                program: WALK,
+                hint: "see the cause below".to_owned(),
+                source: Box::new(source),
+            })?
+            .into_file();
+        let mut file = file.map_err(|error| ProbeError::Walk(std::io::Error::other(error)))?;
+        let mut nothing = Vec::new();
+        file.read_to_end(&mut nothing).map_err(ProbeError::Walk)?;
+        Ok(())
+    }
+
+    /// Hands over every record that waits. True if there was one.
+    pub fn drain(&mut self, mut sink: impl FnMut(&[u8])) -> bool {
+        let mut any = false;
+        while let Some(item) = self.ring.next() {
+            any = true;
+            sink(&item);
+        }
+        any
+    }
+
+    /// The tables that are followed now, as records of the ring's form. Not for the hot path.
+    ///
+    /// # Errors
+    ///
+    /// When the map can't be read.
+    pub fn snapshot(&mut self, mut sink: impl FnMut(&[u8])) -> Result<(), ProbeError> {
+        let at_ns = boot_ns();
+        let tables =
+            HashMap::<_, u64, Wire<TableState>>::try_from(map(&self.ebpf, "TABLES")?).map_err(map_error("TABLES"))?;
+        let mut seen = Vec::new();
+        for entry in tables.iter() {
+            match entry {
+                Ok((_, state)) => seen.push(state.0.head),
+                Err(aya::maps::MapError::KeyNotFound) => {}
+                Err(error) => return Err(map_error("TABLES")(error)),
+            }
+        }
+        seen.sort_by_key(|head| head.id);
+        seen.dedup_by_key(|head| head.id);
+        for table in seen {
+            let record = TableRecord {
+                header: Header { kind: record::TABLE, len: size_of::<TableRecord>() as u32, at_ns },
+                reason: table_reason::SNAPSHOT,
+                spare: 0,
+                table,
+            };
+            sink(bytes_of(&record));
+        }
+        Ok(())
+    }
+
+    /// Detaches, hands over what waits and what is still there, and tells what was not seen.
+    ///
+    /// # Errors
+    ///
+    /// When the maps can't be read; the programs are detached all the same.
+    pub fn stop(mut self, mut sink: impl FnMut(&[u8])) -> Result<Stopped, ProbeError> {
+        self.links.clear();
+        while self.drain(&mut sink) {}
+        self.snapshot(&mut sink)?;
+        self.coverage()
+    }
+
+    /// What was not seen so far.
+    ///
+    /// # Errors
+    ///
+    /// When the counters can't be read.
+    pub fn coverage(&self) -> Result<Stopped, ProbeError> {
+        let per_cpu = PerCpuArray::<_, Wire<Counters>>::try_from(map(&self.ebpf, "COUNTERS")?)
+            .and_then(|map| map.get(&0, 0))
+            .map_err(map_error("COUNTERS"))?;
+        let counters = Counter::ALL
+            .iter()
+            .map(|counter| (*counter, per_cpu.iter().map(|cpu| cpu.0.values[*counter as usize]).sum()))
+            .collect();
+        let mut missed = Vec::new();
+        for hook in LIFECYCLE.iter().chain(self.backend.hooks()) {
+            let program = self.ebpf.program(hook.program).ok_or(ProbeError::NotInObject(hook.program))?;
+            let count = <&BtfTracePoint>::try_from(program)
+                .and_then(BtfTracePoint::fd)
+                .ok()
+                .and_then(|fd| misses::of_program(fd.as_fd()));
+            missed.push((hook.program, count.unwrap_or(0)));
+        }
+        Ok(Stopped { missed, counters })
+    }
+}
+
+/// Readable when records wait.
+impl AsFd for Session {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring lives as long as the session.
+        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
+    }
+}
+
+/// Boot time, nanoseconds: the clock of every record.
+#[must_use]
+pub fn boot_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a valid place for the result; the clock exists on every kernel that is supported.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn bytes_of<T: fdtide_abi::event::Record>(record: &T) -> &[u8] {
+    // SAFETY: integers without padding, by the trait's contract.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(record).cast(), size_of::<T>()) }
+}
+
+fn map<'a>(ebpf: &'a Ebpf, name: &'static str) -> Result<&'a aya::maps::Map, ProbeError> {
+    ebpf.map(name).ok_or(ProbeError::NotInObject(name))
+}
+
+fn map_mut<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut aya::maps::Map, ProbeError> {
+    ebpf.map_mut(name).ok_or(ProbeError::NotInObject(name))
+}
+
+fn map_error(map: &'static str) -> impl Fn(aya::maps::MapError) -> ProbeError {
+    move |source| ProbeError::Map { map, source: Box::new(source) }
+}

@@ -1,0 +1,153 @@
+//! One spawner and its execs.
+
+use crate::model::report::{ExecRecord, Growth, SettledFrom, SpawnerSummary};
+use crate::model::{FailureRow, Report};
+
+use super::lives::{Life, highest, limits, mark};
+use super::words::{self, Lines, composition, process};
+use super::{conclusion, execs_of, failures, plan, programs, spawner_name, worst};
+
+/// Writes the block.
+pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
+    let execs: Vec<&ExecRecord> = execs_of(report, spawner).collect();
+    let soft = limits(execs.iter().copied());
+    let head = format!("{}{}", programs(spawner), plan(report, soft));
+    lines.wrapped(&format!("{}  ", spawner_name(spawner)), 2, &head);
+    lines.gap();
+    high_water(lines, spawner, &execs);
+    let growth: Vec<&Growth> = report.growth.iter().filter(|row| spawner.tables.contains(&row.table)).collect();
+    settled(lines, &execs, &growth);
+    crest(lines, &execs);
+    churn(lines, spawner, &execs);
+    failed(lines, report, spawner, &execs);
+    conclusion::write(lines, &execs, &growth);
+    worst::write(lines, report, &execs);
+}
+
+fn high_water(lines: &mut Lines, spawner: &SpawnerSummary, execs: &[&ExecRecord]) {
+    let mut told = 0;
+    let window = if spawner.execs == 1 { "high-water" } else { "high-water per exec" };
+    let lives = [
+        (Life::Window, window, spawner.spawn_window),
+        (Life::Child, "child before exec", spawner.before_exec),
+        (Life::Program, "in the program", spawner.image),
+    ];
+    for (life, label, quantiles) in lives {
+        let Some(q) = quantiles else {
+            if life == Life::Window {
+                lines.labelled(label, "unknown: the spawner's table was not followed");
+            }
+            continue;
+        };
+        // The child starts with a copy of the spawner's table, the program with what is left of it: only more is news.
+        if q.max > told || life == Life::Window {
+            let soft = highest(execs, life).and_then(|record| mark(record, life)).and_then(|(.., soft)| soft);
+            let text = format!("{}{}", words::quantiles(&q), words::of_limit(q.max, soft));
+            lines.labelled(label, &text.replace("  ", " \u{a0}"));
+            told = told.max(q.max);
+        }
+    }
+}
+
+fn settled(lines: &mut Lines, execs: &[&ExecRecord], growth: &[&Growth]) {
+    let levels: Vec<u32> = execs.iter().filter_map(|record| record.spawn_window.settled).collect();
+    let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return };
+    let tables = execs.iter().filter_map(|record| record.spawn_window.table);
+    let mut tables: Vec<u64> = tables.collect();
+    tables.sort_unstable();
+    tables.dedup();
+    let mut text = match (levels.len(), tables.len()) {
+        (1, _) => first.to_string(),
+        (_, 1) => format!("{first} → {last}"),
+        (_, n) => {
+            let (least, most) = (levels.iter().min().unwrap_or(first), levels.iter().max().unwrap_or(last));
+            let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            format!("{range} in {n} tables")
+        }
+    };
+    if let (1, [row]) = (tables.len(), growth) {
+        text.push_str(&format!(", {}", slope(row)));
+    }
+    if execs.iter().all(|record| record.spawn_window.settled_from != Some(SettledFrom::Still)) {
+        let of = if levels.len() > 1 { " of each window" } else { "" };
+        text.push_str(&format!("; never still, so the floor{of}"));
+    }
+    lines.labelled("settled", &text);
+}
+
+fn slope(row: &Growth) -> String {
+    let pairs = row.windows.saturating_sub(1);
+    if row.grew == 0 && row.last == row.first {
+        return "no growth (0.00 per exec)".to_owned();
+    }
+    format!("grew in {} of {pairs} windows ({:+.2} per exec)", row.grew, row.per_exec)
+}
+
+fn crest(lines: &mut Lines, execs: &[&ExecRecord]) {
+    let high = |life: Life| highest(execs, life).and_then(|record| mark(record, life)).map(|(high, ..)| high);
+    let mut life = Life::Window;
+    for other in [Life::Child, Life::Program] {
+        if high(other) > high(life) {
+            life = other;
+        }
+    }
+    let Some(record) = highest(execs, life) else { return };
+    let Some((_, kinds, _)) = mark(record, life) else { return };
+    lines.labelled("at the crest", &composition(kinds, 3));
+    let mut where_ = match life {
+        Life::Window => String::new(),
+        Life::Child => format!("in {} between fork and exec", process(&record.program, record.pid)),
+        Life::Program => format!("in {}", process(&record.program, record.pid)),
+    };
+    if let (Life::Window, Some(thread)) = (life, &record.spawn_window.thread) {
+        let held = record.spawn_window.thread_high_water.unwrap_or(0);
+        where_ = format!("{held} held at once by thread {}", process(&thread.comm, thread.tid));
+    }
+    if execs.len() > 1 && !where_.is_empty() {
+        where_.push_str(&format!(" (exec #{})", record.seq));
+    }
+    if !where_.is_empty() {
+        lines.labelled("", &where_);
+    }
+}
+
+/// Installs and closes per exec, where they are far more than what is held.
+fn churn(lines: &mut Lines, spawner: &SpawnerSummary, execs: &[&ExecRecord]) {
+    let Some(window) = spawner.spawn_window else { return };
+    let mut installs: Vec<u64> = execs
+        .iter()
+        .filter(|record| record.spawn_window.overlapping == Some(0))
+        .filter_map(|record| record.spawn_window.installs)
+        .collect();
+    installs.sort_unstable();
+    let Some(median) = installs.get(installs.len() / 2) else { return };
+    if *median > window.max.saturating_mul(2) {
+        let held = execs.iter().filter_map(|record| record.spawn_window.thread_high_water).max().unwrap_or(0);
+        let typical = if installs.len() > 1 { " in the median window" } else { "" };
+        lines.labelled("churn", &format!("{median} opened{typical}, at most {held} held at once by one thread"));
+    }
+}
+
+fn failed(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary, execs: &[&ExecRecord]) {
+    // The tables count each failure once; overlapping windows don't.
+    let mut rows: Vec<FailureRow> = Vec::new();
+    for table in report.tables.iter().filter(|row| spawner.tables.contains(&row.table)) {
+        rows.extend(table.failures.iter().cloned());
+    }
+    failures::write(lines, "failed", &rows, report.anchor.boot_ns);
+    let first = execs.iter().find(|record| record.spawn_window.failures.as_ref().is_some_and(|f| !f.is_empty()));
+    if let Some(first) = first
+        && execs.len() > 1
+    {
+        lines.labelled("", &format!("first in the window of exec #{}", first.seq));
+    }
+    let mut inner: Vec<FailureRow> = Vec::new();
+    for record in execs {
+        let elsewhere = !record.table.is_some_and(|table| spawner.tables.contains(&table));
+        if elsewhere {
+            inner.extend(record.before_exec.failures.iter().flatten().cloned());
+            inner.extend(record.image.failures.iter().cloned());
+        }
+    }
+    failures::write(lines, "failed in children", &inner, report.anchor.boot_ns);
+}

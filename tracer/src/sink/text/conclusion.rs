@@ -1,0 +1,73 @@
+//! What the figures of one spawner mean, in a sentence; only where they say it.
+
+use crate::model::report::{ExecRecord, Growth};
+
+use super::words::{Lines, count};
+
+/// Windows needed for a conclusion.
+const MIN_WINDOWS: usize = 3;
+/// A lift below this is no burst, descriptors.
+const BURST: u32 = 16;
+
+/// Writes the sentence, and what is suspected.
+pub fn write(lines: &mut Lines, execs: &[&ExecRecord], growth: &[&Growth]) {
+    for row in growth.iter().filter(|row| !row.suspect.is_empty()) {
+        suspect(lines, execs, row);
+    }
+    if growth.iter().any(|row| !row.suspect.is_empty()) {
+        return;
+    }
+    if let Some(text) = sentence(execs, growth) {
+        lines.gap();
+        lines.wrapped("  ", 2, &text);
+    }
+}
+
+fn suspect(lines: &mut Lines, execs: &[&ExecRecord], row: &Growth) {
+    let kinds: Vec<String> = row.suspect.iter().map(|s| format!("{} +{}", s.kind, s.growth)).collect();
+    lines.labelled("suspect", &format!("{}: more in every window after warm-up", kinds.join(", ")));
+    let last = execs.iter().rev().find(|record| record.spawn_window.table == Some(row.table));
+    if let Some(soft) = last.and_then(|record| record.spawn_window.soft_limit)
+        && row.per_exec > 0.0
+        && soft < u32::MAX
+    {
+        let left = f64::from(soft.saturating_sub(row.last)) / row.per_exec;
+        let more = count(left as u64, "more exec");
+        lines.labelled("", &format!("at this rate the limit of {soft} is reached in about {more}"));
+    }
+}
+
+fn sentence(execs: &[&ExecRecord], growth: &[&Growth]) -> Option<String> {
+    let windows = execs.iter().map(|record| &record.spawn_window);
+    let pairs = windows.clone().filter_map(|window| window.high_water.zip(window.settled));
+    let mut lifts: Vec<u32> = pairs.map(|(high, settled)| high.saturating_sub(settled)).collect();
+    if lifts.len() < MIN_WINDOWS || growth.iter().any(|row| row.last > row.first) || growth.is_empty() {
+        return None;
+    }
+    lifts.sort_unstable();
+    let (least, median, most) = (*lifts.first()?, *lifts.get(lifts.len() / 2)?, *lifts.last()?);
+    let spawner = windows.clone().filter_map(|window| window.high_water).max()?;
+    let child = execs.iter().max_by_key(|record| record.before_exec.high_water)?;
+    if let Some(high) = child.before_exec.high_water.filter(|high| *high >= spawner.saturating_add(BURST)) {
+        return Some(format!(
+            "The burst is in the children, between fork and exec: up to {high}, of which {} {} the exec. \
+             The spawner's own table stays at {spawner} or less.",
+            child.inherited,
+            if child.inherited == 1 { "outlives" } else { "outlive" },
+        ));
+    }
+    if least >= BURST {
+        let headroom = windows.filter_map(|window| window.headroom).min()?;
+        let by = if least == most { median.to_string() } else { format!("{least} to {most} (median {median})") };
+        let room = if headroom == 0 { "no room".to_owned() } else { format!("room for {headroom} more") };
+        return Some(format!(
+            "Each exec lifts the table by {by}, and it falls back: a burst, not a leak. \
+             At the highest {room} was left below the limit."
+        ));
+    }
+    if most < BURST {
+        let lift = if most == 0 { String::new() } else { format!(" by more than {most}") };
+        return Some(format!("The spawner's table is flat: no exec lifts it{lift}, and it does not grow."));
+    }
+    Some(format!("Bursts, not a leak: execs lift the table by {least} to {most} (median {median}), and it falls back."))
+}

@@ -1,0 +1,147 @@
+//! Numbers, names and lines as a person reads them.
+
+use crate::event::{Kinds, Name};
+use crate::hist::Quantiles;
+use crate::model::FailureRow;
+
+/// Columns of a line at most.
+pub const WIDTH: usize = 79;
+/// Column in which figures start.
+const COLUMN: usize = 22;
+
+/// Lines of text, none wider than [`WIDTH`] unless a single word is.
+#[derive(Debug, Default)]
+pub struct Lines(Vec<String>);
+
+impl Lines {
+    /// An empty line, unless there is one already.
+    pub fn gap(&mut self) {
+        if self.0.last().is_some_and(|line| !line.is_empty()) {
+            self.0.push(String::new());
+        }
+    }
+
+    /// A label and its figures.
+    pub fn labelled(&mut self, label: &str, text: &str) {
+        let first = format!("  {label:<width$}", width = COLUMN - 2);
+        self.wrapped(&first, COLUMN, text);
+    }
+
+    /// Text behind a first part, broken between words, later lines indented.
+    pub fn wrapped(&mut self, first: &str, indent: usize, text: &str) {
+        let mut line = first.to_owned();
+        let mut fresh = true;
+        for word in text.split(' ') {
+            let space = usize::from(!fresh);
+            if !fresh && width(&line) + space + width(word) > WIDTH {
+                self.push(&line);
+                line = " ".repeat(indent);
+                fresh = true;
+            }
+            if !fresh {
+                line.push(' ');
+            }
+            line.push_str(word);
+            fresh = false;
+        }
+        self.push(&line);
+    }
+
+    /// One line as it is.
+    pub fn push(&mut self, line: &str) {
+        self.0.push(line.trim_end().to_owned());
+    }
+
+    /// The lines.
+    pub fn into_vec(self) -> Vec<String> {
+        self.0
+    }
+}
+
+/// Characters of a text.
+pub fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// `1 exec`, `2 execs`, `3 processes`.
+pub fn count(n: u64, word: &str) -> String {
+    match n {
+        1 => format!("1 {word}"),
+        n if word.ends_with('s') => format!("{n} {word}es"),
+        n => format!("{n} {word}s"),
+    }
+}
+
+/// `comm[pid]`.
+pub fn process(comm: &Name, pid: u32) -> String {
+    let comm = if comm.is_empty() { "?".to_owned() } else { comm.to_string().replace(' ', "\u{a0}") };
+    format!("{comm}[{pid}]")
+}
+
+/// `989 o_path · 12 socket:unix · 7 more`: the `most` commonest kinds. The parts of one kind stay on one line.
+pub fn composition(kinds: &Kinds, most: usize) -> String {
+    let pairs = kinds.by_count();
+    // Of one kind more its name is as short as `1 more`.
+    let most = if pairs.len() == most + 1 { most + 1 } else { most };
+    let mut parts: Vec<String> =
+        pairs.iter().take(most).map(|(kind, count)| format!("{count}\u{a0}{}", kind.name())).collect();
+    let rest: u64 = pairs.iter().skip(most).map(|(_, count)| u64::from(*count)).sum();
+    if rest > 0 {
+        parts.push(format!("{rest}\u{a0}more"));
+    }
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join(" · ") }
+}
+
+/// `p50 1008  p90 1024  p99 1024  max 1024`, or the one value there is.
+pub fn quantiles(q: &Quantiles) -> String {
+    match q.count {
+        1 => q.max.to_string(),
+        _ => format!("p50 {}  p90 {}  p99 {}  max {}", q.p50, q.p90, q.p99, q.max),
+    }
+}
+
+/// `of 1024, 16 left`.
+pub fn of_limit(high: u64, soft: Option<u32>) -> String {
+    match soft {
+        None => String::new(),
+        Some(u32::MAX) => " of unlimited".to_owned(),
+        Some(soft) => format!(" of {soft}, {} left", u64::from(soft).saturating_sub(high)),
+    }
+}
+
+/// A soft limit; the kernel program clips an infinite one.
+pub fn limit(soft: u32) -> String {
+    if soft == u32::MAX { "unlimited".to_owned() } else { soft.to_string() }
+}
+
+/// `EMFILE ×19 (pipe2 ×12, socketpair ×7)`, one part per error.
+pub fn failures(rows: &[FailureRow]) -> String {
+    let mut errors: Vec<(&str, u64, Vec<String>)> = Vec::new();
+    for row in rows {
+        let call = format!("{} ×{}", row.syscall, row.count);
+        match errors.iter_mut().find(|(errno, ..)| *errno == row.errno) {
+            Some((_, sum, calls)) => {
+                *sum = sum.saturating_add(row.count);
+                calls.push(call);
+            }
+            None => errors.push((&row.errno, row.count, vec![call])),
+        }
+    }
+    let parts = errors.iter().map(|(errno, sum, calls)| format!("{errno} ×{sum} ({})", calls.join(", ")));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// `2.118 s`.
+pub fn seconds(ns: u64) -> String {
+    format!("{}.{:03} s", ns / 1_000_000_000, ns / 1_000_000 % 1000)
+}
+
+/// Cut to this many characters, with `…` where something is missing.
+pub fn cut(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}

@@ -1,0 +1,50 @@
+//! The execs that failed most, then those that reached highest.
+
+use std::cmp::Reverse;
+
+use crate::model::Report;
+use crate::model::report::ExecRecord;
+
+use super::failures;
+use super::lives::greatest;
+use super::words::{Lines, count, cut, seconds};
+
+/// Rows at most.
+const ROWS: usize = 3;
+
+/// Writes the table; nothing for a single exec, which the lines above tell.
+pub fn write(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
+    if execs.len() < 2 {
+        return;
+    }
+    let failed = |record: &ExecRecord| failures::of(record).map(|row| row.count).fold(0, u64::saturating_add);
+    let mut worst = execs.to_vec();
+    worst.sort_by_key(|record| (Reverse(failed(record)), Reverse(greatest(record).map(|(high, _)| high)), record.seq));
+    lines.gap();
+    lines.push("  exec         when    high  child  image  settled  made of          failed");
+    for record in worst.iter().take(ROWS) {
+        let number = |value: Option<u32>| value.map_or("?".to_owned(), |value| value.to_string());
+        let made = greatest(record).map_or(String::new(), |(_, kinds)| {
+            let dots = if kinds.by_count().len() > 1 { " …" } else { "" };
+            format!("{}{dots}", kinds.by_count().first().map_or(String::new(), |(k, n)| format!("{n} {}", k.name())))
+        });
+        let failed = failures::of(record).next().map_or(String::new(), |first| {
+            let same = failures::of(record).filter(|row| row.errno == first.errno);
+            format!("{} ×{}", first.errno, same.map(|row| row.count).fold(0, u64::saturating_add))
+        });
+        lines.push(&format!(
+            "  {:<6} {:>10}  {:>6} {:>6} {:>6}  {:>7}  {:<15}  {}",
+            format!("#{}", record.seq),
+            seconds(record.at_ns.saturating_sub(report.anchor.boot_ns)),
+            number(record.spawn_window.high_water),
+            number(record.before_exec.high_water),
+            number(record.image.high_water),
+            number(record.spawn_window.settled),
+            cut(&made, 15),
+            cut(&failed, 15),
+        ));
+    }
+    if let Some(more) = execs.len().checked_sub(ROWS).filter(|more| *more > 0) {
+        lines.push(&format!("  {} · --format json for all", count(more as u64, "more exec")));
+    }
+}
