@@ -4,9 +4,12 @@ use std::{collections::HashSet, fs, io, mem, time::SystemTime};
 
 use crate::{
     event::{Event, ProcId, decode::decode},
-    model::{Agent, Anchor, End, ExecRecord, Loss, LossCounter, Model, Options, Plan, Refused, Report, RootEnd},
-    probe::{Backend, Stopped, hooks::LIFECYCLE, session::boot_ns},
+    model::{Agent, Anchor, End, ExecRecord, Gap, Loss, LossCounter, Model, Options, Plan, Refused, Report, RootEnd},
+    probe::{Session, Stopped, session::boot_ns},
 };
+
+/// Gaps told apart in a report.
+const GAPS: usize = 16;
 
 /// Takes record bytes, keeps the model.
 #[derive(Debug)]
@@ -15,6 +18,8 @@ pub struct Pipeline {
     alive: HashSet<ProcId>,
     anchor: Anchor,
     skipped: u64,
+    gaps: Vec<Gap>,
+    checked_ns: u64,
 }
 
 impl Pipeline {
@@ -27,6 +32,8 @@ impl Pipeline {
             alive: HashSet::new(),
             anchor: Anchor { boot_ns: boot_ns(), wall_unix_ns: wall },
             skipped: 0,
+            gaps: Vec::new(),
+            checked_ns: boot_ns(),
         }
     }
 
@@ -48,6 +55,24 @@ impl Pipeline {
         self.model.apply(&event);
     }
 
+    /// The hooks were checked: this many runs were missed since the last check, and every table was looked at again.
+    pub fn checked(&mut self, missed: u64) {
+        let to_ns = boot_ns();
+        let from_ns = mem::replace(&mut self.checked_ns, to_ns);
+        if missed == 0 {
+            return;
+        }
+        // Gaps that touch are one, and more of them than anyone reads are told as one.
+        let full = self.gaps.len() >= GAPS;
+        match self.gaps.last_mut() {
+            Some(last) if last.to_ns == from_ns || full => {
+                last.to_ns = to_ns;
+                last.missed += missed;
+            }
+            _ => self.gaps.push(Gap { from_ns, to_ns, missed }),
+        }
+    }
+
     /// Traced processes that have not ended.
     #[must_use]
     pub fn alive(&self) -> usize {
@@ -62,7 +87,7 @@ impl Pipeline {
     /// What it all comes to.
     #[must_use]
     pub fn finish(self, plan: Plan, stopped: &Stopped, command: Vec<String>, root: Option<RootEnd>) -> Report {
-        let loss = loss(stopped, self.skipped);
+        let loss = Loss { gaps: self.gaps, ..loss(stopped, self.skipped) };
         let end = End { at_ns: boot_ns(), anchor: self.anchor, plan, loss, agent: agent().ok(), command, root };
         self.model.finish(end)
     }
@@ -70,16 +95,20 @@ impl Pipeline {
 
 /// What was chosen, in the report's words.
 #[must_use]
-pub fn plan(backend: Backend, refused: Vec<Refused>) -> Plan {
+pub fn plan(session: &Session) -> Plan {
     Plan {
-        backend: backend.name().to_owned(),
-        hooks: LIFECYCLE.iter().chain(backend.hooks()).map(|hook| hook.program.to_owned()).collect(),
-        refused,
+        backend: session.backend().name().to_owned(),
+        hooks: session.attached().into_iter().map(str::to_owned).collect(),
+        refused: session
+            .refused()
+            .iter()
+            .map(|(backend, reason)| Refused { backend: backend.name().to_owned(), reason: reason.clone() })
+            .collect(),
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
             .map_or_else(|_| String::new(), |text| text.trim().to_owned()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        self_test: None,
-        cost: Some(backend.cost_to_others().to_owned()),
+        self_test: Some("passed".to_owned()),
+        cost: Some(session.backend().cost_to_others().to_owned()),
     }
 }
 
@@ -88,6 +117,7 @@ fn loss(stopped: &Stopped, skipped: u64) -> Loss {
         lost: stopped.lost(),
         missed: stopped.missed.iter().map(|(_, count)| count).sum(),
         skipped,
+        gaps: Vec::new(),
         counters: stopped
             .counters
             .iter()

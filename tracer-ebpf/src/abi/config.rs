@@ -33,6 +33,18 @@ pub mod class {
     pub const FCNTL: u8 = 4;
     /// Any number may have changed, and the task may use another table now.
     pub const COMPARE: u8 = 5;
+    /// As [`COMPARE`], and what is new was made by the caller.
+    pub const CREATE: u8 = 9;
+    /// Reads that install descriptors if the file is a fanotify group or a userfaultfd.
+    pub const READ: u8 = 6;
+    /// recvmsg, recvmmsg: as [`CREATE`], and a failure may hide in a success.
+    pub const RECEIVE: u8 = 7;
+    /// landlock_create_ruleset: as [`RET`], unless it is asked for a version, which is no descriptor.
+    pub const RULESET: u8 = 10;
+    /// signalfd, signalfd4: as [`RET`], unless the first argument names one that is there.
+    pub const SIGNALFD: u8 = 11;
+    /// seccomp: as [`COMPARE`], and from now on any syscall may install descriptors.
+    pub const SECCOMP: u8 = 8;
 }
 
 /// Length of the class table; a power of two above the greatest syscall number.
@@ -42,19 +54,23 @@ const RET: &[u16] = &[
     2, 85, 257, 437, 304, // open creat openat openat2 open_by_handle_at
     41, 43, 288, // socket accept accept4
     32,  // dup
-    213, 291, 284, 290, 283, 282, 289, 253, 294, // epoll eventfd timerfd signalfd inotify
+    213, 291, 284, 290, 283, 253, 294, // epoll eventfd timerfd inotify
     319, 447, 298, 434, 438, 323, 425, 300, // memfd secretmem perf pidfd getfd userfaultfd io_uring fanotify
-    430, 432, 433, 428, 467, 240, 444, // fsopen fsmount fspick open_tree open_tree_attr mq_open landlock
+    430, 432, 433, 428, 467, 240, // fsopen fsmount fspick open_tree open_tree_attr mq_open
 ];
 const COMPARE: &[u16] = &[
     436, // close_range
-    47, 299, // recvmsg recvmmsg
     56, 57, 58, 435, 272, // clone fork vfork clone3 unshare
     59, 322, // execve execveat
     426, 427, // io_uring_enter io_uring_register
-    16, 55, 321, 317, // ioctl getsockopt bpf seccomp
-    22, 293, 53, // pipe pipe2 socketpair: both numbers show in the bitmap
 ];
+const CREATE: &[u16] = &[
+    22, 293, 53, // pipe pipe2 socketpair: both numbers show in the bitmap
+    16, 55, 321, // ioctl getsockopt bpf
+];
+
+const READ: &[u16] = &[0, 17, 19, 295, 327]; // read pread64 readv preadv preadv2
+const RECEIVE: &[u16] = &[47, 299]; // recvmsg recvmmsg
 
 const fn fill(mut table: [u8; CLASSES], numbers: &[u16], class: u8) -> [u8; CLASSES] {
     let mut i = 0;
@@ -66,13 +82,17 @@ const fn fill(mut table: [u8; CLASSES], numbers: &[u16], class: u8) -> [u8; CLAS
 }
 
 /// Class of each x86-64 syscall number.
-///
-/// The flag-`VERSION` form of landlock_create_ruleset and the update form of signalfd return small numbers that are no new
-/// descriptors: looking at that number does no harm.
 pub const X86_64: [u8; CLASSES] = {
     let mut table = [class::NONE; CLASSES];
     table = fill(table, RET, class::RET);
     table = fill(table, COMPARE, class::COMPARE);
+    table = fill(table, CREATE, class::CREATE);
+    table = fill(table, READ, class::READ);
+    table = fill(table, RECEIVE, class::RECEIVE);
+    table[317] = class::SECCOMP;
+    table[444] = class::RULESET;
+    table[282] = class::SIGNALFD;
+    table[289] = class::SIGNALFD;
     table[3] = class::CLOSE;
     table[33] = class::DUP2;
     table[292] = class::DUP2;
@@ -80,7 +100,29 @@ pub const X86_64: [u8; CLASSES] = {
     table
 };
 
+/// Class of each syscall number of the 32-bit table. Comparing finds every change but one: what took another's place at
+/// the same number and is of the same kind; so the calls that can do that are told apart.
+pub const I386: [u8; CLASSES] = {
+    let mut table = [class::COMPARE; CLASSES];
+    table[6] = class::CLOSE;
+    table[63] = class::DUP2;
+    table[330] = class::DUP2;
+    table
+};
+
+/// `recvmsg`, whose message tells that descriptors were left out.
+pub const NR_RECVMSG: u64 = 47;
+/// Offset of `msg_flags` in `struct user_msghdr` (include/linux/socket.h, v6.12), 64-bit.
+pub const MSG_FLAGS: u64 = 48;
+/// Control data was cut (include/linux/socket.h, v6.12).
+pub const MSG_CTRUNC: u32 = 8;
 /// `fcntl` commands whose result is a new descriptor: F_DUPFD and F_DUPFD_CLOEXEC.
 pub const F_DUPFD: [u64; 2] = [0, 1030];
 /// Marks a syscall number of the 32-bit table in a failure record.
 pub const NR_COMPAT: u16 = 0x8000;
+/// Marks a failure that the syscall did not return: fewer descriptors came than were sent.
+pub const NR_HIDDEN: u16 = 0x4000;
+/// Set in numbers of the x32 table (`__X32_SYSCALL_BIT`, arch/x86/include/uapi/asm/unistd.h, v6.12).
+pub const X32: u64 = 0x4000_0000;
+/// No syscall: an io_uring worker.
+pub const NR_NONE: u16 = 0x3fff;

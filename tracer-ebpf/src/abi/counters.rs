@@ -41,7 +41,7 @@ counters! {
     Stale = 7 => "stale_row", "Rows of ended processes found by a later process with the same id.";
     LockBusy = 8 => "lock_busy", "Looks at a table that did not wait for another one to end; its composition may be off by that one.";
     FailureKinds = 9 => "failure_kinds_full", "Failures counted under `other` because their table had too many kinds of failure.";
-    SeedRace = 10 => "copy_race", "Tables copied while their original changed; looked at again before use.";
+    PendingFull = 10 => "argument_map_full", "Calls whose arguments found no room between entry and return; the whole table was looked at instead.";
 }
 
 /// Number of counter slots in the map.

@@ -78,8 +78,8 @@ pub struct ExecRecord {
     pub highest: u32,
     /// Soft limit, descriptors.
     pub soft: u32,
-    /// Always 0.
-    pub spare: u32,
+    /// Index of the thread mark of `spawner` that the window is credited to.
+    pub thread: u32,
     /// Name of the process before.
     pub old_comm: [u8; COMM],
     /// Path handed to exec, cut at its end.

@@ -101,4 +101,9 @@ offsets! {
     regs_orig_ax = "pt_regs"."orig_ax", required;
     regs_di = "pt_regs"."di", required;
     regs_si = "pt_regs"."si", required;
+    regs_dx = "pt_regs"."dx", required;
+    regs_bx = "pt_regs"."bx", required;
+    task_seccomp_filter = "task_struct"."seccomp.filter", optional;
+    filter_prev = "seccomp_filter"."prev", optional;
+    filter_notif = "seccomp_filter"."notif", optional;
 }

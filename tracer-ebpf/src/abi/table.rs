@@ -10,6 +10,8 @@ pub const CHUNK_WORDS: usize = CHUNK_NUMBERS / 64;
 pub const MAX_CHUNKS: u32 = 1024;
 /// Kinds of failure kept apart in one table.
 pub const FAILURES: usize = 8;
+/// Threads whose marks are kept apart in one table.
+pub const THREADS: usize = 8;
 /// Length of a task's name, with its terminating zero (`TASK_COMM_LEN`, include/linux/sched.h, v6.12).
 pub const COMM: usize = 16;
 /// No level has been still for the settle time.
@@ -19,8 +21,10 @@ pub const NO_NUMBER: u32 = u32::MAX;
 
 /// Bits of a slot that hold kind + 1; 0 is a free number.
 pub const SLOT_KIND: u32 = 0xff;
-/// Where the opener's thread id starts in a slot; 0 is an opener that was not seen.
+/// Where the opener's thread id starts in a slot; 0 for what was there before the table was first seen.
 pub const SLOT_TID_SHIFT: u32 = 8;
+/// In place of a thread id: it is not known who opened it. Above every thread id.
+pub const UNCREDITED: u32 = 0xff_ffff;
 
 /// Greatest number of live descriptors in a stated scope, and what the table looked like then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +61,32 @@ pub struct Failure {
     pub lowest_free: u32,
     /// Numbers in use at the first, reserved ones included, among the first 1,024.
     pub in_use: u32,
-    /// Syscall number, [`crate::config::NR_COMPAT`] set for the 32-bit table.
+    /// Syscall number, with [`crate::config::NR_COMPAT`] and [`crate::config::NR_HIDDEN`].
     pub nr: u16,
     /// Positive errno.
     pub errno: u16,
 }
 crate::assert_packed!(Failure, 32);
+
+/// What one thread held at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct ThreadMark {
+    /// Boot time at which it began to let go of what it held, nanoseconds; 0 while it still takes.
+    pub done_ns: u64,
+    /// The thread; 0 for none.
+    pub tid: u32,
+    /// Most descriptors that it had opened and that were open at once, counted when it opens, since an exec was last
+    /// credited to it.
+    pub high: u32,
+    /// Descriptors that it has opened and that are open now.
+    pub held: u32,
+    /// Always 0.
+    pub spare: u32,
+    /// Its name.
+    pub comm: [u8; COMM],
+}
+crate::assert_packed!(ThreadMark, 24 + COMM);
 
 /// Scopes of a mark, bits of [`TableHead::dirty`].
 pub mod scope {
@@ -130,16 +154,12 @@ pub struct TableHead {
     pub window_settled: u32,
     /// Least `live` in the spawn window.
     pub window_floor: u32,
-    /// Most descriptors held at once by one thread that opened them, counted when it opens, in the spawn window.
-    pub thread_high: u32,
-    /// That thread.
-    pub thread_tid: u32,
-    /// Its name.
-    pub thread_comm: [u8; COMM],
     /// Failures beyond the kinds kept apart.
     pub failures_other: u32,
     /// Chunks above the first that hold numbers: the greatest index.
     pub top_chunk: u32,
+    /// Threads and what they held at most, at `tid % THREADS`: of threads that fall together, the one that held more.
+    pub threads: [ThreadMark; THREADS],
     /// Live by kind now.
     pub kinds: [u32; KINDS],
     /// Mark since first sight.
@@ -153,7 +173,12 @@ pub struct TableHead {
 }
 crate::assert_packed!(
     TableHead,
-    9 * 8 + 14 * 4 + COMM + 2 * 4 + 4 * KINDS + 3 * size_of::<Mark>() + FAILURES * size_of::<Failure>()
+    9 * 8
+        + 14 * 4
+        + THREADS * size_of::<ThreadMark>()
+        + 4 * KINDS
+        + 3 * size_of::<Mark>()
+        + FAILURES * size_of::<Failure>()
 );
 
 /// Slots of 1,024 consecutive numbers.
@@ -211,6 +236,10 @@ pub mod proc_flag {
     pub const EXECED: u32 = 4;
     /// Its spawner is followed too.
     pub const SPAWNER_KNOWN: u32 = 8;
+    /// It is under a seccomp filter with a listener.
+    pub const NOTIFIED: u32 = 16;
+    /// It is the command of `fdtide run`, and waits for its first exec.
+    pub const WAITING: u32 = 32;
 }
 
 /// A traced process.

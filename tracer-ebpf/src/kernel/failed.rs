@@ -1,7 +1,7 @@
 //! Refused descriptors: told apart by syscall and error, with the evidence at the first.
 
 use fdtide_abi::{
-    Chunk, Counter, TableState,
+    Chunk, Counter, TableState, config,
     table::{CHUNK_WORDS, FAILURES, NO_NUMBER},
 };
 
@@ -21,6 +21,11 @@ pub extern "C" fn fdtide_failed(state: *mut TableState, request: *mut Request, n
     unsafe {
         let request = &*request;
         let head = &raw mut (*state).head;
+        let hidden = nr & u32::from(config::NR_HIDDEN) != 0;
+        if hidden && room(request, &raw const (*state).first).0 < request.soft {
+            // There was room: the receiver's buffer was too small, which is no failure of the table.
+            return 0;
+        }
         for index in 0..FAILURES {
             let slot = &raw mut (*head).failures[index];
             if (*slot).count == 0 {

@@ -3,6 +3,7 @@
 use aya_ebpf::helpers::generated::{bpf_ktime_get_boot_ns, bpf_probe_read_kernel_str};
 use fdtide_abi::{
     HeldKey, ProcRow, TableState,
+    config::{self, class},
     event::{FILENAME, exec_flag, table_reason},
     table::{NO_NUMBER, proc_flag},
 };
@@ -13,19 +14,56 @@ use crate::kernel::{
     lock::{lock, unlock},
     look::{Scope, look, request, soft_limit},
     maps::{CONFIG, FOUND, HELD, PROCS, Program, TARGETS},
-    mark::{restart_image, restart_window},
+    mark::{credit_window, restart_image, restart_window},
     read::{Object, constant, copy, offset},
     table, tree,
 };
 
-/// `EMFILE` and `ENFILE`.
-const TABLE_ERRORS: [i64; 2] = [-24, -23];
+/// The table is full.
+pub const EMFILE: i64 = -24;
+/// The system is full.
+const ENFILE: i64 = -23;
 
 /// Boot time, nanoseconds.
 #[inline(always)]
 pub fn now() -> u64 {
     // SAFETY: the helper has no preconditions.
     unsafe { bpf_ktime_get_boot_ns() }
+}
+
+/// The current task's table, which is `files` if the hook knows, may have changed.
+#[inline(never)]
+pub fn poked(program: Program, files: u64, scope: Scope, number: u32) {
+    let task = Object::current();
+    let Some(row) = tree::find(task) else { return };
+    // A table that the task is about to use, or is done with, is looked at when it is in use.
+    if files != 0 && files != task.follow(offset!(task_files)).address() {
+        return;
+    }
+    changed(program, task, row, scope, number, None);
+}
+
+/// The current task was refused a descriptor, by a function that knows no syscall.
+#[inline(never)]
+pub fn refused(program: Program, error: i64) {
+    let task = Object::current();
+    let Some(row) = tree::find(task) else { return };
+    let flags: u32 = task.load(offset!(task_flags));
+    let nr = if flags & tree::PF_IO_WORKER != 0 { config::NR_NONE } else { syscall_of(task) };
+    changed(program, task, row, Scope::All, ANYWHERE, Some((error, nr)));
+}
+
+/// Number of the syscall that the task is in, as a failure record has it.
+#[inline(always)]
+fn syscall_of(task: Object) -> u16 {
+    let regs = Object::registers(task);
+    let nr: u64 = regs.load(offset!(regs_orig_ax));
+    let status: u32 = task.load(offset!(task_status));
+    if status & tree::TS_COMPAT != 0 {
+        return nr as u16 & config::NR_NONE | config::NR_COMPAT;
+    }
+    let hidden = nr < config::CLASSES as u64 && config::X86_64[nr as usize & (config::CLASSES - 1)] == class::RECEIVE;
+    nr as u16 & config::NR_NONE | if hidden { config::NR_HIDDEN } else { 0 }
 }
 
 /// The current task's table may have changed: at `number` or, for a whole scope, anywhere.
@@ -44,22 +82,20 @@ pub fn changed(
     }
     let now = now();
     let Some(state) = table::find(files).or_else(|| adopt(program, task, row, files, now)) else { return };
-    // SAFETY: a valid map value.
-    let head = unsafe { &raw mut (*state).head };
-    let locked = lock(head);
+    let locked = lock(state);
     if let Some(request) = request(program, task, files, tree::tid(task), now) {
         look(request, state, scope, number);
         if let Some((error, nr)) = failed {
             fdtide_failed(state, request, u32::from(nr), (-error) as u32);
         }
     }
-    unlock(head, locked);
+    unlock(state, locked);
 }
 
 /// Whether a syscall's return value says that the table, or the system, is full.
 #[inline(always)]
 pub fn is_table_error(ret: i64) -> bool {
-    ret == TABLE_ERRORS[0] || ret == TABLE_ERRORS[1]
+    ret == EMFILE || ret == ENFILE
 }
 
 /// A traced task uses a table that is not followed yet.
@@ -127,10 +163,7 @@ pub fn forked(child: Object) {
                 Some(state)
             }
             Some(state) => table::copy(Program::WakeupNew, state, child, files, tgid, now),
-            None => {
-                table::end(files.address(), now, table_reason::REPLACED);
-                table::seed(Program::WakeupNew, child, files, tgid, now)
-            }
+            None => table::seed_new(Program::WakeupNew, child, files, tgid, now),
         };
         if let Some(state) = state {
             // SAFETY: valid map values.
@@ -164,12 +197,14 @@ pub fn execed(task: Object, old_tid: u32, filename: Object) {
         let known = (*row).flags & proc_flag::SPAWNER_KNOWN != 0;
         let had_exec = (*row).flags & proc_flag::EXECED != 0;
         // A process that was there at attach, or that has gone through an exec, spawned nobody with this one.
-        let own = had_exec || ((*row).flags & proc_flag::SEEDED != 0 && (*row).flags & proc_flag::TARGET == 0);
+        let there = (*row).flags & (proc_flag::SEEDED | proc_flag::WAITING) == proc_flag::SEEDED;
+        let own = had_exec || there;
         let mut flags = 0;
         let old_files = (*row).files;
         let before = table::find_id(old_files, (*row).table_id);
         if let Some(entry) = entry.as_mut() {
             let record = entry.as_mut_ptr();
+            (*record).thread = 0;
             copy(&raw mut (*record).old_comm, &raw const (*row).comm);
             if let Some(before) = before {
                 copy(&raw mut (*record).before, &raw const (*before).head);
@@ -181,12 +216,16 @@ pub fn execed(task: Object, old_tid: u32, filename: Object) {
             && let Some(spawner) = table::find_id((*row).spawner_files, (*row).spawner_table_id)
         {
             let head = &raw mut (*spawner).head;
-            let locked = lock(head);
+            let locked = lock(spawner);
             if let Some(entry) = entry.as_mut() {
                 copy(&raw mut (*entry.as_mut_ptr()).spawner, head);
             }
+            let credited = credit_window(head, (*row).spawner_tid);
+            if let Some(entry) = entry.as_mut() {
+                (*entry.as_mut_ptr()).thread = credited;
+            }
             restart_window(head, now);
-            unlock(head, locked);
+            unlock(spawner, locked);
             flags |= exec_flag::HAS_SPAWNER;
         }
         if own {
@@ -227,7 +266,7 @@ pub fn execed(task: Object, old_tid: u32, filename: Object) {
         if let Some(state) = state {
             let head = &raw mut (*state).head;
             (*row).table_id = (*head).id;
-            let locked = lock(head);
+            let locked = lock(state);
             if let Some(request) = request(Program::Exec, task, files, 0, now) {
                 look(request, state, Scope::All, ANYWHERE);
             }
@@ -238,7 +277,7 @@ pub fn execed(task: Object, old_tid: u32, filename: Object) {
                 (*record).live = (*head).live;
                 (*record).highest = (*head).highest;
             }
-            unlock(head, locked);
+            unlock(state, locked);
         }
         if let Some(mut entry) = entry {
             let record = entry.as_mut_ptr();
@@ -246,7 +285,6 @@ pub fn execed(task: Object, old_tid: u32, filename: Object) {
             (*record).flags = flags;
             (*record).old_tid = old_tid;
             (*record).soft = soft_limit(task);
-            (*record).spare = 0;
             bpf_probe_read_kernel_str(
                 (&raw mut (*record).filename).cast(),
                 FILENAME as u32,
@@ -272,7 +310,7 @@ pub fn exited(task: Object) {
             if let Some(state) = table::find(files) {
                 look_all(Program::Exit, state, task, files, now);
                 if table::leave(state) {
-                    table::end(files.address(), now, table_reason::LEFT);
+                    table::end((*state).head.files, now, table_reason::LEFT);
                 }
             }
         }
@@ -303,13 +341,11 @@ pub fn exited(task: Object) {
 
 #[inline(always)]
 fn look_all(program: Program, state: *mut TableState, task: Object, files: Object, now: u64) {
-    // SAFETY: a valid map value.
-    let head = unsafe { &raw mut (*state).head };
-    let locked = lock(head);
+    let locked = lock(state);
     if let Some(request) = request(program, task, files, 0, now) {
         look(request, state, Scope::All, ANYWHERE);
     }
-    unlock(head, locked);
+    unlock(state, locked);
 }
 
 /// One task of a walk over all of them: traced if the user named it or its parent is traced.
@@ -322,14 +358,17 @@ pub fn walked(task: Object) {
     let now = now();
     let files = task.follow(offset!(task_files));
     if tree::find(task).is_none() {
-        let named = TARGETS.get_ptr(tgid).is_some();
+        let target = TARGETS.get_ptr(tgid);
+        let named = target.is_some();
+        // SAFETY: a valid map value.
+        let target_flags = target.map_or(0, |flags| unsafe { *flags });
         let parent = task.follow(offset!(task_real_parent));
         let flags: u32 = task.load(offset!(task_flags));
         let inherited = !named && flags & tree::PF_KTHREAD == 0 && tree::find(parent).is_some();
         if !named && !inherited {
             return;
         }
-        let flags = proc_flag::SEEDED | if named { proc_flag::TARGET } else { 0 };
+        let flags = proc_flag::SEEDED | target_flags;
         let Some(row) = tree::new_row(Program::Walk, task, flags) else { return };
         if inherited {
             // SAFETY: a valid map value.
@@ -350,6 +389,13 @@ pub fn walked(task: Object) {
     // SAFETY: `row` and states are valid map values, throughout.
     unsafe {
         if (*row).table_id != 0 {
+            // A later walk: hooks were missed, and this makes good for them.
+            if !files.is_null()
+                && files.address() == (*row).files
+                && let Some(state) = table::find_id((*row).files, (*row).table_id)
+            {
+                look_all(Program::Walk, state, task, files, now);
+            }
             return;
         }
         let mut live = 0;

@@ -7,71 +7,37 @@ use core::ffi::c_void;
 
 use aya_ebpf::helpers::generated::{bpf_loop, bpf_probe_read_kernel};
 use fdtide_abi::{
-    Chunk, ChunkKey, Counter, TableHead, TableState,
-    table::{CHUNK_NUMBERS, CHUNK_WORDS, MAX_CHUNKS, NO_NUMBER, flag},
+    Chunk, ChunkKey, Counter, TableState,
+    table::{CHUNK_NUMBERS, CHUNK_WORDS, MAX_CHUNKS, NO_NUMBER, UNCREDITED, flag},
 };
 
 use crate::kernel::{
     maps::{CHUNKS, EMPTY_CHUNK, Program, SCRATCH, Scratch, count, insert},
     mark::marks,
     read::{Object, offset, peek},
-    slot::{Act, apply, replace, start},
+    slot::{apply, own},
 };
 
-/// What a look is about.
+/// What a look is about, and who is credited with what it finds.
 #[derive(Clone, Copy, PartialEq)]
 #[repr(u32)]
 pub enum Scope {
-    /// This number, and whatever else changed among its 1,024 neighbours.
+    /// This number, and whatever else changed among its 1,024 neighbours; nobody is known to have opened it.
     Number,
-    /// This number, which is known to hold something else than before even if it is of the same kind.
+    /// This number, which the caller has opened.
+    Own,
+    /// This number, which the caller has opened in place of what it held before.
     Replaced,
-    /// Every number.
+    /// Every number; nobody is known to have opened what is new.
     All,
+    /// Every number; the caller has opened what is new.
+    AllOwn,
     /// Every number, and what is found was there before the table was first seen.
     Seed,
 }
 
-/// Everything that a look needs, in one place that callbacks get a pointer to.
-#[repr(C)]
-struct Look {
-    /// The table's state.
-    state: *mut TableState,
-    /// Chunk being compared.
-    chunk: *mut Chunk,
-    /// Working memory.
-    scratch: *mut Scratch,
-    /// Address of the `files_struct`.
-    files: u64,
-    /// Address of the `fd` array.
-    fd: u64,
-    /// Address of the `open_fds` bitmap.
-    open: u64,
-    /// Numbers of the word that are still to be looked at.
-    bits: u64,
-    /// Numbers that the table has room for.
-    max: u32,
-    /// First number of the chunk.
-    base: u32,
-    /// Index of the word.
-    word: u32,
-    /// What the pass works on, [`pass`].
-    pass: u32,
-    /// What a change of a slot needs.
-    act: *mut Act,
-}
-
-/// Values of [`Look::pass`].
-mod pass {
-    /// Numbers that went.
-    pub const CLEARS: u32 = 0;
-    /// Numbers that came.
-    pub const SETS: u32 = 1;
-    /// Every number in use.
-    pub const RECHECK: u32 = 2;
-}
-
-/// What a handler wants looked at: integers only, so that it can be handed to a function of its own.
+/// What a handler wants looked at, and what the look is at: integers only, so that it can be handed to functions that the
+/// verifier checks once, each on its own, and not in every place that they are called from. Working memory.
 #[repr(C)]
 pub struct Request {
     /// Address of the `files_struct`.
@@ -91,9 +57,54 @@ pub struct Request {
     /// Who looks.
     pub(super) program: u32,
     /// [`Scope`].
-    scope: u32,
+    pub(super) scope: u32,
     /// The number, for the scopes that have one.
-    number: u32,
+    pub(super) number: u32,
+    /// Greatest number found in use; [`NO_NUMBER`] for none.
+    pub(super) highest: u32,
+    /// The thread credited with what comes: [`UNCREDITED`] where it is not known, 0 for what was there before.
+    pub(super) credit: u32,
+    /// Whether `live` went up without the marks having been set.
+    pub(super) raised: u32,
+    /// Always 0.
+    pub(super) spare: u32,
+}
+
+/// What callbacks get a pointer to. What changes from call to call is in [`Cursor`], in memory that the verifier does not
+/// follow, so that one pass through a callback stands for all.
+#[repr(C)]
+struct Look {
+    /// The table's state.
+    state: *mut TableState,
+    /// Chunk being compared.
+    chunk: *mut Chunk,
+    /// Working memory.
+    scratch: *mut Scratch,
+}
+
+/// Where a comparison is.
+#[repr(C)]
+pub struct Cursor {
+    /// Numbers of the word that are still to be looked at.
+    bits: u64,
+    /// First number of the chunk.
+    base: u32,
+    /// Index of the word.
+    word: u32,
+    /// What the pass works on, [`pass`].
+    pass: u32,
+    /// Always 0.
+    spare: u32,
+}
+
+/// Values of [`Cursor::pass`].
+mod pass {
+    /// Numbers that went.
+    pub const CLEARS: u32 = 0;
+    /// Numbers that came.
+    pub const SETS: u32 = 1;
+    /// Every number in use.
+    pub const RECHECK: u32 = 2;
 }
 
 /// Prepares a look at `files` in the working memory of `program`. None if the kernel has taken the table away meanwhile.
@@ -131,87 +142,61 @@ pub fn look(request: *mut Request, state: *mut TableState, scope: Scope, number:
     fdtide_look(state, request);
 }
 
-/// [`look`] as a symbol of its own, so that the verifier checks it once and not in every place that it is called
-/// from.
+/// [`look`].
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn fdtide_look(state: *mut TableState, request: *mut Request) -> u32 {
     if state.is_null() || request.is_null() {
         return 0;
     }
-    // SAFETY: valid memory of the types' sizes, which the verifier checks.
-    let (request, head, first) = unsafe { (&*request, &raw mut (*state).head, &raw mut (*state).first) };
-    let Some(scratch) = SCRATCH.get_ptr_mut(request.program) else { return 0 };
-    // SAFETY: a valid per-CPU map value.
-    let act = unsafe { &raw mut (*scratch).act };
-    start(act, request, request.scope == Scope::Seed as u32);
-    let mut look = Look {
-        state,
-        chunk: first,
-        scratch,
-        files: request.files,
-        fd: request.fd,
-        open: request.open,
-        bits: 0,
-        max: request.max,
-        base: 0,
-        word: 0,
-        pass: pass::CLEARS,
-        act,
-    };
-    let mut whole = request.scope >= Scope::All as u32;
-    let replaced = u32::from(request.scope == Scope::Replaced as u32);
-    let number = if whole { NO_NUMBER } else { request.number };
-    if !whole && number >= request.max {
-        return 0;
-    }
-    let index = if whole { 0 } else { number / CHUNK_NUMBERS as u32 };
-    if index >= MAX_CHUNKS {
-        count(Counter::BeyondRange);
-        return 0;
-    }
-    if index != 0 {
-        let Some(chunk) = chunk(request.files, index) else { return 0 };
-        look.chunk = chunk;
-        look.base = index * CHUNK_NUMBERS as u32;
-        // SAFETY: as above.
-        unsafe {
-            if (*head).top_chunk < index {
-                (*head).top_chunk = index;
-            }
-        }
-    }
-    compare(&mut look, number, replaced);
-    // SAFETY: as above; the callback gets this look, which outlives the call.
+    // SAFETY: valid memory of the types' sizes, which the verifier checks; callbacks get a look that outlives the call.
     unsafe {
-        // A table with more chunks that may have lost its highest number needs all of it looked at to know the next.
-        if (*head).top_chunk != 0 && !whole {
-            whole = (*act).highest == NO_NUMBER || (*act).highest < (*head).highest;
+        let head = &raw mut (*state).head;
+        let Some(scratch) = SCRATCH.get_ptr_mut((*request).program) else { return 0 };
+        let mut look = Look { state, chunk: &raw mut (*state).first, scratch };
+        (*look.cursor()).base = 0;
+        let scope = (*request).scope;
+        let whole = scope >= Scope::All as u32;
+        let number = if whole { NO_NUMBER } else { (*request).number };
+        let max = (*request).max;
+        if !whole && number >= max {
+            return 0;
         }
-        if whole && request.max > CHUNK_NUMBERS as u32 {
-            let chunks = request.max / CHUNK_NUMBERS as u32;
+        (*request).highest = NO_NUMBER;
+        (*request).raised = 0;
+        let index = if whole { 0 } else { number / CHUNK_NUMBERS as u32 };
+        if index >= MAX_CHUNKS {
+            count(Counter::BeyondRange);
+            return 0;
+        }
+        if index != 0 && !enter(&mut look, index) {
+            return 0;
+        }
+        compare(&mut look, number);
+        // A table with more chunks that may have lost its highest number needs all of it looked at to know the next.
+        let lost = (*head).top_chunk != 0
+            && !whole
+            && ((*request).highest == NO_NUMBER || (*request).highest < (*head).highest);
+        if lost && index != 0 {
+            look.chunk = &raw mut (*state).first;
+            (*look.cursor()).base = 0;
+            compare(&mut look, NO_NUMBER);
+        }
+        if (whole || lost) && max > CHUNK_NUMBERS as u32 {
+            let chunks = max / CHUNK_NUMBERS as u32;
             let chunks = if chunks > MAX_CHUNKS { MAX_CHUNKS } else { chunks };
             bpf_loop(chunks - 1, chunk_step as *mut c_void, (&raw mut look).cast(), 0);
         }
-        if (*act).highest != NO_NUMBER {
-            (*head).highest = (*act).highest;
-        } else if whole || (*head).top_chunk == 0 {
+        if (*request).highest != NO_NUMBER {
+            (*head).highest = (*request).highest;
+        } else {
             (*head).highest = 0;
         }
         (*head).flags &= !flag::RECHECK;
-        (*head).soft = request.soft;
+        (*head).soft = (*request).soft;
+        marks(head, request);
     }
-    marks(head, look.act);
     0
-}
-
-impl Look {
-    /// The table's head.
-    #[inline(always)]
-    fn head(&self) -> *mut TableHead {
-        // SAFETY: a member of a valid map value.
-        unsafe { &raw mut (*self.state).head }
-    }
 }
 
 /// Soft limit on descriptors of a task's process.
@@ -285,141 +270,184 @@ pub extern "C" fn fdtide_scan(scratch: *mut Scratch, chunk: *const Chunk, addres
 /// Bytes of one chunk's bitmap.
 pub(super) const CHUNK_BYTES: u32 = CHUNK_NUMBERS as u32 / 8;
 
+impl Look {
+    #[inline(always)]
+    fn request(&self) -> *mut Request {
+        // SAFETY: a member of a valid per-CPU map value.
+        unsafe { &raw mut (*self.scratch).request }
+    }
+
+    #[inline(always)]
+    fn cursor(&self) -> *mut Cursor {
+        // SAFETY: a member of a valid per-CPU map value.
+        unsafe { &raw mut (*self.scratch).cursor }
+    }
+}
+
+/// Turns to the chunk of this index, above the first. False if there is no room for it.
+#[inline(always)]
+fn enter(look: &mut Look, index: u32) -> bool {
+    // SAFETY: valid map values.
+    unsafe {
+        let Some(chunk) = chunk((*look.request()).files, index) else { return false };
+        look.chunk = chunk;
+        (*look.cursor()).base = index * CHUNK_NUMBERS as u32;
+        if (*look.state).head.top_chunk < index {
+            (*look.state).head.top_chunk = index;
+        }
+    }
+    true
+}
+
 /// Reads and compares the chunk at `base`; what lies beyond the table is 0. False if it can't be read.
 #[inline(always)]
 fn scan(look: &mut Look, chunk: *const Chunk) -> bool {
-    let room = (look.max - look.base) / 8;
-    let bytes = if room > CHUNK_BYTES { CHUNK_BYTES } else { room };
-    fdtide_scan(look.scratch, chunk, look.open + u64::from(look.base / 8), bytes);
-    // SAFETY: a valid per-CPU map value.
-    let read = unsafe { (*look.scratch).scan.read };
-    if read == 0 {
-        count(Counter::ReadFailed);
+    // SAFETY: valid per-CPU map values.
+    unsafe {
+        let request = look.request();
+        let base = (*look.cursor()).base;
+        let room = ((*request).max - base) / 8;
+        let bytes = if room > CHUNK_BYTES { CHUNK_BYTES } else { room };
+        fdtide_scan(look.scratch, chunk, (*request).open + u64::from(base / 8), bytes);
+        let read = (*look.scratch).scan.read;
+        if read == 0 {
+            count(Counter::ReadFailed);
+        }
+        read != 0
     }
-    read != 0
 }
 
 /// Compares the chunk at `base`: clears first, then `number` and the sets, so that no mark counts what has gone.
 #[inline(always)]
-fn compare(look: &mut Look, number: u32, replaced: u32) -> u32 {
-    let mut file = 0;
-    if number != NO_NUMBER {
-        let Some(found) = peek::<u64>(look.fd + u64::from(number) * 8) else { return 0 };
-        file = found;
-        if file == 0 {
-            apply(look.state, look.chunk, look.act, number, 0);
-        }
-    }
-    let chunk = look.chunk;
-    if !scan(look, chunk) {
-        return 0;
-    }
-    // SAFETY: a valid per-CPU map value.
-    let (top, clears, mut sets) = unsafe {
-        let scan = &raw const (*look.scratch).scan;
-        ((*scan).highest, (*scan).clears, (*scan).sets)
-    };
-    if top != NO_NUMBER {
-        let highest = look.base + top;
-        // SAFETY: valid working memory.
-        unsafe {
-            if (*look.act).highest == NO_NUMBER || (*look.act).highest < highest {
-                (*look.act).highest = highest;
+fn compare(look: &mut Look, number: u32) {
+    let request = look.request();
+    // SAFETY: valid map values, throughout.
+    unsafe {
+        let scope = (*request).scope;
+        (*request).credit = UNCREDITED;
+        let mut file = 0;
+        if number != NO_NUMBER {
+            let Some(found) = peek::<u64>((*request).fd + u64::from(number) * 8) else { return };
+            file = found;
+            if file == 0 {
+                apply(look.state, look.chunk, request, number, 0);
             }
         }
-    }
-    if clears != 0 {
-        look.pass = pass::CLEARS;
-        words(look);
-    }
-    if file != 0 {
-        let before = apply(look.state, look.chunk, look.act, number, file);
-        // The same kind in the same slot: only a caller that knows can tell one descriptor from the next.
-        if replaced != 0 && before == 1 {
-            replace(look.state, look.chunk, look.act, number);
+        let chunk = look.chunk;
+        if !scan(look, chunk) {
+            return;
         }
-        // The only newcomer is the common case; it is in the mask by now.
-        if sets == 1 << (number & 63) {
-            sets = 0;
+        let scan = &raw const (*look.scratch).scan;
+        let mut sets = (*scan).sets;
+        if (*scan).highest != NO_NUMBER {
+            let highest = (*look.cursor()).base + (*scan).highest;
+            if (*request).highest == NO_NUMBER || (*request).highest < highest {
+                (*request).highest = highest;
+            }
+        }
+        if (*scan).clears != 0 {
+            words(look, pass::CLEARS);
+        }
+        if file != 0 {
+            let mine = scope == Scope::Own as u32 || scope == Scope::Replaced as u32;
+            (*request).credit = if mine { (*request).tid } else { UNCREDITED };
+            let same = apply(look.state, look.chunk, request, number, file);
+            if mine && same == 1 {
+                own(look.state, look.chunk, request, number, scope == Scope::Replaced as u32);
+            }
+            // The only newcomer is the common case; it is in the mask by now.
+            if sets == 1 << (number & 63) {
+                sets = 0;
+            }
+        }
+        (*request).credit = if scope == Scope::AllOwn as u32 {
+            (*request).tid
+        } else if scope == Scope::Seed as u32 {
+            0
+        } else {
+            UNCREDITED
+        };
+        if sets != 0 {
+            words(look, pass::SETS);
+        }
+        if (*look.state).head.flags & flag::RECHECK != 0 {
+            words(look, pass::RECHECK);
         }
     }
-    if sets != 0 {
-        look.pass = pass::SETS;
-        words(look);
-    }
-    // SAFETY: a valid map value.
-    if unsafe { (*look.state).head.flags } & flag::RECHECK != 0 {
-        look.pass = pass::RECHECK;
-        words(look);
-    }
-    0
 }
 
 #[inline(always)]
-fn words(look: &mut Look) {
-    // SAFETY: the callback gets this look, which outlives the call.
-    unsafe { bpf_loop(CHUNK_WORDS as u32, word_step as *mut c_void, (&raw mut *look).cast(), 0) };
+fn words(look: &mut Look, pass: u32) {
+    let cursor = look.cursor();
+    // SAFETY: a valid per-CPU map value; the callback gets this look, which outlives the call.
+    unsafe {
+        (*cursor).pass = pass;
+        (*cursor).word = 0;
+        (*cursor).bits = differing(look, pass, 0);
+        bpf_loop(STEPS, bit_step as *mut c_void, (&raw mut *look).cast(), 0);
+    }
 }
 
-/// One word of a pass.
-unsafe extern "C" fn word_step(index: u32, look: *mut c_void) -> i64 {
-    // SAFETY: `words` hands over a look that outlives the call.
-    let look = unsafe { &mut *look.cast::<Look>() };
-    let word = (index & (CHUNK_WORDS as u32 - 1)) as usize;
-    // SAFETY: valid map values, bounded index.
+/// Numbers of a word that a pass is about.
+#[inline(always)]
+fn differing(look: &Look, pass: u32, word: u32) -> u64 {
+    let word = (word & (CHUNK_WORDS as u32 - 1)) as usize;
+    // SAFETY: valid map values and a bounded index.
     let (have, open) = unsafe { ((*look.chunk).mask[word], (*look.scratch).words[word]) };
-    let bits = match look.pass {
+    match pass {
         pass::CLEARS => have & !open,
         pass::SETS => open & !have,
         _ => open | have,
-    };
-    if bits != 0 {
-        look.bits = bits;
-        look.word = word as u32;
-        // SAFETY: the callback gets this look, which outlives the call.
-        unsafe { bpf_loop(bits.count_ones(), bit_step as *mut c_void, (&raw mut *look).cast(), 0) };
+    }
+}
+
+/// One step of a pass: the next number of the word, or the next word. Ends the pass when there is none.
+unsafe extern "C" fn bit_step(_: u32, look: *mut c_void) -> i64 {
+    // SAFETY: `words` hands over a look that outlives the call; valid per-CPU map values.
+    unsafe {
+        let look = &mut *look.cast::<Look>();
+        let cursor = look.cursor();
+        let bits = (*cursor).bits;
+        if bits == 0 {
+            let word = (*cursor).word + 1;
+            (*cursor).word = word;
+            if word >= CHUNK_WORDS as u32 {
+                return 1;
+            }
+            (*cursor).bits = differing(look, (*cursor).pass, word);
+            return 0;
+        }
+        (*cursor).bits = bits & (bits - 1);
+        let number = (*cursor).base + (*cursor).word * 64 + bits.trailing_zeros();
+        let request = look.request();
+        if let Some(file) = peek::<u64>((*request).fd + u64::from(number) * 8) {
+            apply(look.state, look.chunk, request, number, file);
+        }
     }
     0
 }
 
-/// One number of a pass: the lowest that is left.
-unsafe extern "C" fn bit_step(_: u32, look: *mut c_void) -> i64 {
-    // SAFETY: `word_step` hands over a look that outlives the call.
-    let look = unsafe { &mut *look.cast::<Look>() };
-    let number = look.base + look.word * 64 + look.bits.trailing_zeros();
-    look.bits &= look.bits - 1;
-    if let Some(file) = peek::<u64>(look.fd + u64::from(number) * 8) {
-        apply(look.state, look.chunk, look.act, number, file);
-    }
-    0
-}
+/// Steps of a pass at most: every number, and every word.
+const STEPS: u32 = (CHUNK_NUMBERS + CHUNK_WORDS) as u32;
 
 /// One chunk above the first.
 unsafe extern "C" fn chunk_step(index: u32, look: *mut c_void) -> i64 {
-    // SAFETY: `run` hands over a look that outlives the call.
-    let look = unsafe { &mut *look.cast::<Look>() };
-    let index = index + 1;
-    let base = index * CHUNK_NUMBERS as u32;
-    let key = ChunkKey { files: look.files, index: u64::from(index) };
-    if CHUNKS.get_ptr_mut(key).is_none() {
-        // Most of a large table is empty: no chunk is made for numbers that were never used.
-        look.base = base;
-        let Some(empty) = EMPTY_CHUNK.get_ptr(0) else { return 0 };
-        // SAFETY: a valid per-CPU map value.
-        if !scan(look, empty) || unsafe { (*look.scratch).scan.any } == 0 {
-            return 0;
-        }
-    }
-    let Some(chunk) = chunk(look.files, index) else { return 0 };
-    look.chunk = chunk;
-    look.base = base;
-    let head = look.head();
-    // SAFETY: a valid map value.
+    // SAFETY: `fdtide_look` hands over a look that outlives the call; valid map values.
     unsafe {
-        if (*head).top_chunk < index {
-            (*head).top_chunk = index;
+        let look = &mut *look.cast::<Look>();
+        let index = index + 1;
+        let key = ChunkKey { files: (*look.request()).files, index: u64::from(index) };
+        if CHUNKS.get_ptr_mut(key).is_none() {
+            // Most of a large table is empty: no chunk is made for numbers that were never used.
+            (*look.cursor()).base = index * CHUNK_NUMBERS as u32;
+            let Some(empty) = EMPTY_CHUNK.get_ptr(0) else { return 0 };
+            if !scan(look, empty) || (*look.scratch).scan.any == 0 {
+                return 0;
+            }
+        }
+        if enter(look, index) {
+            compare(look, NO_NUMBER);
         }
     }
-    compare(look, NO_NUMBER, 0);
     0
 }

@@ -9,7 +9,7 @@ use fdtide_abi::{
     Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config, table::CHUNK_WORDS,
 };
 
-use crate::kernel::{look::Request, slot::Act};
+use crate::kernel::look::{Cursor, Request};
 
 /// Where members are; the agent writes it before load. Read through [`crate::kernel::read::offset`].
 #[unsafe(no_mangle)]
@@ -23,11 +23,15 @@ pub static CONFIG: Config = Config { settle_ns: 50_000_000, agent: 0, spare: 0 }
 #[unsafe(no_mangle)]
 pub static CLASSES: [u8; config::CLASSES] = config::X86_64;
 
+/// Class of each syscall number of the 32-bit table.
+#[unsafe(no_mangle)]
+pub static CLASSES_32: [u8; config::CLASSES] = config::I386;
+
 /// Traced processes by process id.
 #[map]
 pub static PROCS: HashMap<u32, ProcRow> = HashMap::with_max_entries(65_536, BPF_F_NO_PREALLOC);
 
-/// Process ids that the user named; the next walk over all tasks makes rows of them.
+/// Process ids that the user named, with flags for their rows; the next walk over all tasks makes rows of them.
 #[map]
 pub static TARGETS: HashMap<u32, u32> = HashMap::with_max_entries(4_096, BPF_F_NO_PREALLOC);
 
@@ -63,6 +67,60 @@ pub static FOUND: Array<u64> = Array::with_max_entries(1, 0);
 #[map]
 pub static COUNTERS: PerCpuArray<Counters> = PerCpuArray::with_max_entries(1, 0);
 
+/// Arguments of functions between their entry and their return, for hooks that see only one of the two at a time.
+#[map]
+pub static PENDING: HashMap<PendingKey, Pending> = HashMap::with_max_entries(8_192, 0);
+
+/// Key of [`PENDING`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PendingKey {
+    /// Thread id.
+    pub tid: u32,
+    /// [`Program`].
+    pub program: u32,
+}
+
+/// Arguments of a function that has not returned yet.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Pending {
+    /// Address of the `files_struct`; 0 for the current task's.
+    pub files: u64,
+    /// Descriptor number.
+    pub number: u64,
+}
+
+/// Things that few programs do and that make cheap filters insufficient: set once one is seen, index by [`Switch`].
+#[map]
+pub static SWITCHES: Array<u32> = Array::with_max_entries(2, 0);
+
+/// Index into [`SWITCHES`].
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Switch {
+    /// A traced table holds a fanotify group or a userfaultfd: reads may install descriptors.
+    ReadsInstall = 0,
+    /// A traced task is under a seccomp filter with a listener: any of its syscalls may install descriptors.
+    Notified = 1,
+}
+
+/// Sets a switch.
+#[inline(always)]
+pub fn turn_on(switch: Switch) {
+    if let Some(value) = SWITCHES.get_ptr_mut(switch as u32) {
+        // SAFETY: a valid map value.
+        unsafe { *value = 1 };
+    }
+}
+
+/// Whether a switch is set.
+#[inline(always)]
+pub fn is_on(switch: Switch) -> bool {
+    // SAFETY: a valid map value.
+    SWITCHES.get_ptr(switch as u32).is_some_and(|value| unsafe { *value } != 0)
+}
+
 /// Working memory of a look, one for each program: programs may interrupt each other, not themselves.
 #[map]
 pub static SCRATCH: PerCpuArray<Scratch> = PerCpuArray::with_max_entries(Program::COUNT, 0);
@@ -80,8 +138,8 @@ pub struct Scratch {
     pub row: ProcRow,
     /// What is to be looked at.
     pub request: Request,
-    /// What a change of a slot needs.
-    pub act: Act,
+    /// Where the comparison is.
+    pub cursor: Cursor,
 }
 
 /// Records to the agent.
@@ -112,10 +170,18 @@ pub enum Program {
     Exec = 2,
     Exit = 3,
     Walk = 4,
+    Install = 5,
+    Replace = 6,
+    Close = 7,
+    Alloc = 8,
+    NewFile = 9,
+    Unshare = 10,
+    CloseRange = 11,
+    Uring = 12,
 }
 
 impl Program {
-    const COUNT: u32 = 5;
+    const COUNT: u32 = 13;
 }
 
 /// Inserts a copy of `value`, which is too large to be passed by value. False if the map is full.

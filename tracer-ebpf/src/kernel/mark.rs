@@ -2,10 +2,10 @@
 
 use fdtide_abi::{
     TableHead,
-    table::{NO_NUMBER, UNSETTLED, scope},
+    table::{NO_NUMBER, THREADS, UNSETTLED, scope},
 };
 
-use crate::kernel::slot::Act;
+use crate::kernel::look::Request;
 
 /// Gives every mark whose composition is the current one a copy of it, before that changes downwards.
 #[inline(always)]
@@ -30,29 +30,28 @@ pub fn capture(head: *mut TableHead) {
 }
 
 macro_rules! raise {
-    ($act:ident, $head:ident, $mark:ident, $scope:expr) => {
+    ($request:ident, $head:ident, $mark:ident, $scope:expr) => {
         if (*$head).live > (*$head).$mark.live {
             (*$head).$mark.live = (*$head).live;
-            (*$head).$mark.at_ns = $act.now;
-            (*$head).$mark.soft = $act.soft;
+            (*$head).$mark.at_ns = (*$request).now;
+            (*$head).$mark.soft = (*$request).soft;
             (*$head).dirty |= $scope;
         }
-        if $act.highest != NO_NUMBER && $act.highest > (*$head).$mark.highest {
-            (*$head).$mark.highest = $act.highest;
+        if (*$request).highest != NO_NUMBER && (*$request).highest > (*$head).$mark.highest {
+            (*$head).$mark.highest = (*$request).highest;
         }
     };
 }
 
 /// Raises the marks that `live` has passed.
 #[inline(always)]
-pub fn marks(head: *mut TableHead, act: *mut Act) {
+pub fn marks(head: *mut TableHead, request: *mut Request) {
     // SAFETY: valid map values.
     unsafe {
-        let act = &mut *act;
-        act.raised = 0;
-        raise!(act, head, life, scope::LIFE);
-        raise!(act, head, image, scope::IMAGE);
-        raise!(act, head, window, scope::WINDOW);
+        (*request).raised = 0;
+        raise!(request, head, life, scope::LIFE);
+        raise!(request, head, image, scope::IMAGE);
+        raise!(request, head, window, scope::WINDOW);
         if (*head).live < (*head).window_floor {
             (*head).window_floor = (*head).live;
         }
@@ -69,6 +68,47 @@ macro_rules! restart {
     };
 }
 
+/// Credits the window that ends to the thread that held most: the one that forks, or one that has let go of what it held,
+/// whose preparation is done. Marks of the others wait for the execs that they prepare. Gives the mark's index.
+#[inline(always)]
+pub fn credit_window(head: *mut TableHead, forker: u32) -> u32 {
+    let mut most = 0;
+    let mut which = 0;
+    let mut first = u64::MAX;
+    // SAFETY: a valid map value, constant indices but the last, which is bounded.
+    unsafe {
+        for index in 0..THREADS {
+            let mark = &raw const (*head).threads[index];
+            let done = (*mark).done_ns;
+            if done == 0 && (*mark).tid != forker {
+                continue;
+            }
+            // Of equals the one that was done first, as requests are served in their order.
+            if (*mark).high > most || (*mark).high == most && done < first {
+                most = (*mark).high;
+                first = done;
+                which = index;
+            }
+        }
+        (*head).threads[which & (THREADS - 1)].high = 0;
+    }
+    which as u32
+}
+
+/// No thread has held anything yet.
+#[inline(always)]
+fn forget_threads(head: *mut TableHead) {
+    for index in 0..THREADS {
+        // SAFETY: a valid map value, constant indices.
+        unsafe {
+            (*head).threads[index].tid = 0;
+            (*head).threads[index].high = 0;
+            (*head).threads[index].held = 0;
+            (*head).threads[index].done_ns = 0;
+        }
+    }
+}
+
 /// Starts the spawn window anew at the present level.
 #[inline(always)]
 pub fn restart_window(head: *mut TableHead, now: u64) {
@@ -80,8 +120,6 @@ pub fn restart_window(head: *mut TableHead, now: u64) {
         (*head).window_installs = (*head).installs;
         (*head).window_closes = (*head).closes;
         (*head).window_start_ns = now;
-        (*head).thread_high = 0;
-        (*head).thread_tid = 0;
     }
 }
 
@@ -93,6 +131,7 @@ pub fn restart_image(head: *mut TableHead, now: u64) {
         restart!(head, image, now, scope::IMAGE);
     }
     restart_window(head, now);
+    forget_threads(head);
 }
 
 /// Starts every mark anew at the present level.

@@ -2,7 +2,7 @@
 
 use core::{mem::MaybeUninit, ptr};
 
-use aya_ebpf::helpers::generated::{bpf_get_current_task_btf, bpf_probe_read_kernel};
+use aya_ebpf::helpers::generated::{bpf_get_current_task_btf, bpf_probe_read_kernel, bpf_task_pt_regs};
 use fdtide_abi::Counter;
 
 use crate::kernel::maps::count;
@@ -39,6 +39,13 @@ impl Object {
     pub fn current() -> Self {
         // SAFETY: the helper has no preconditions.
         Self(unsafe { bpf_get_current_task_btf() }.cast())
+    }
+
+    /// The registers that a task had when it entered the kernel.
+    #[inline(always)]
+    pub fn registers(task: Self) -> Self {
+        // SAFETY: the helper takes a task and gives a valid pointer.
+        Self(unsafe { bpf_task_pt_regs(task.0.cast_mut().cast()) } as *const u8)
     }
 
     /// Its address, as a key or to compare.

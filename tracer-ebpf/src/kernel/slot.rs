@@ -1,172 +1,141 @@
 //! One slot: what is behind a number, and what a change of it means for the table and for the thread.
 
+use aya_ebpf::helpers::generated::bpf_get_current_comm;
 use fdtide_abi::{
     Chunk, Counter, HeldKey, Kind, TableHead, TableState,
     abi::kind::KINDS,
-    table::{CHUNK_NUMBERS, NO_NUMBER, SLOT_KIND, SLOT_TID_SHIFT},
+    table::{CHUNK_NUMBERS, COMM, SLOT_KIND, SLOT_TID_SHIFT, THREADS, UNCREDITED},
 };
 
 use crate::kernel::{
     kind::fdtide_classify,
-    look::Request,
-    maps::{CONFIG, HELD, count},
+    look::{Request, Scope},
+    maps::{CONFIG, HELD, Switch, count, turn_on},
     mark::{capture, marks},
     read::{constant, exchange},
 };
 
-/// What a change of a slot needs besides the slot: integers only, so that it can be handed to a function of its own.
-#[repr(C)]
-pub struct Act {
-    /// Address of the `files_struct`.
-    pub(super) files: u64,
-    /// Boot time, nanoseconds.
-    pub(super) now: u64,
-    /// The thread that acts; 0 where it is not known.
-    tid: u32,
-    /// Soft limit, descriptors.
-    pub(super) soft: u32,
-    /// Greatest number found in use; [`NO_NUMBER`] for none.
-    pub(super) highest: u32,
-    /// Whether what is found was there before first sight.
-    seed: u32,
-    /// Whether `live` went up without the marks having been set.
-    pub(super) raised: u32,
-    /// Always 0.
-    spare: u32,
-}
-
-/// Fills `act` for the changes that `request` finds.
-#[inline(always)]
-pub fn start(act: *mut Act, request: &Request, seed: bool) {
-    // SAFETY: valid working memory.
-    unsafe {
-        (*act).files = request.files;
-        (*act).now = request.now;
-        (*act).tid = request.tid;
-        (*act).soft = request.soft;
-        (*act).highest = NO_NUMBER;
-        (*act).seed = u32::from(seed);
-        (*act).raised = 0;
-        (*act).spare = 0;
-    }
-}
-
 /// [`fdtide_apply`].
 #[inline(always)]
-pub fn apply(state: *mut TableState, chunk: *mut Chunk, act: *mut Act, number: u32, file: u64) -> u32 {
-    fdtide_apply(state, chunk, act, number, file)
+pub fn apply(state: *mut TableState, chunk: *mut Chunk, request: *mut Request, number: u32, file: u64) -> u32 {
+    fdtide_apply(state, chunk, request, number, file)
 }
 
 /// Brings one slot up to date with `file`, the file description behind `number` or 0. 1 if it was and is of one kind.
-///
-/// A symbol of its own, so that the verifier checks it once and not in every place that it is called from.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn fdtide_apply(
     state: *mut TableState,
     chunk: *mut Chunk,
-    act: *mut Act,
+    request: *mut Request,
     number: u32,
     file: u64,
 ) -> u32 {
-    if state.is_null() || chunk.is_null() || act.is_null() {
+    if state.is_null() || chunk.is_null() || request.is_null() {
         return 0;
     }
     let index = (number & (CHUNK_NUMBERS as u32 - 1)) as usize;
-    let word = index / 64;
     let bit = 1u64 << (number & 63);
     let kind = if file == 0 { 0 } else { (fdtide_classify(file) + 1) & 63 };
-    // SAFETY: valid map values and bounded indices, here and below; the lock keeps other looks away.
+    // SAFETY: valid map values and bounded indices; the lock keeps other looks away.
     unsafe {
         let head = &raw mut (*state).head;
-        let act = &mut *act;
-        let tid = if act.seed != 0 { 0 } else { act.tid };
+        let credit = (*request).credit;
         let slot = &raw mut (*chunk).slots[index];
         if *slot & SLOT_KIND == kind {
             return u32::from(kind != 0);
         }
-        let old = exchange(slot, if kind == 0 { 0 } else { kind | tid << SLOT_TID_SHIFT });
+        let seen = (*request).scope != Scope::Seed as u32;
+        let old = exchange(slot, if kind == 0 { 0 } else { kind | credit << SLOT_TID_SHIFT });
         let old_kind = old & SLOT_KIND;
-        let gone = u32::from(old_kind != 0);
-        let come = u32::from(kind != 0);
-        if gone != 0 {
-            if act.raised != 0 {
-                marks(head, act);
+        if old_kind != 0 {
+            if (*request).raised != 0 {
+                marks(head, request);
             }
             capture(head);
         }
-        if gone != come && act.seed == 0 {
-            still(head, act);
+        if seen && (old_kind == 0 || kind == 0) {
+            still(head, (*request).now);
         }
-        if gone != 0 {
+        if old_kind != 0 {
             let at = (old_kind - 1) as usize & 63;
             if at < KINDS {
                 (*head).kinds[at] -= 1;
             }
-            if act.seed == 0 {
+            (*head).live -= 1;
+            if seen {
                 (*head).closes += 1;
             }
-            released(act.files, old >> SLOT_TID_SHIFT);
+            released(head, request, old >> SLOT_TID_SHIFT);
         }
-        if come != 0 {
+        if kind == 0 {
+            (*chunk).mask[index / 64] &= !bit;
+        } else {
             let at = (kind - 1) as usize & 63;
             if at < KINDS {
                 (*head).kinds[at] += 1;
             }
-            (*chunk).mask[word] |= bit;
-            act.raised = 1;
-            if act.seed == 0 {
-                (*head).installs += 1;
-                taken(head, act, tid);
+            (*head).live += 1;
+            (*chunk).mask[index / 64] |= bit;
+            (*request).raised = 1;
+            if kind == Kind::Fanotify as u32 + 1 || kind == Kind::Userfaultfd as u32 + 1 {
+                turn_on(Switch::ReadsInstall);
             }
-        } else {
-            (*chunk).mask[word] &= !bit;
+            if seen {
+                (*head).installs += 1;
+                taken(head, (*request).files, credit);
+            }
         }
-        (*head).live = (*head).live + come - gone;
         (*head).changes += 1;
     }
     0
 }
 
-/// One descriptor took another's place at the same number and is of the same kind.
+/// The caller has opened what is at `number`, of the kind that was there: either it was found before its opener could tell,
+/// or it took the place of another, which only the caller can know.
 #[inline(always)]
-pub fn replace(state: *mut TableState, chunk: *mut Chunk, act: *mut Act, number: u32) {
+pub fn own(state: *mut TableState, chunk: *mut Chunk, request: *mut Request, number: u32, replaced: bool) {
     let index = (number & (CHUNK_NUMBERS as u32 - 1)) as usize;
     // SAFETY: valid map values and a bounded index.
     unsafe {
         let head = &raw mut (*state).head;
-        let act = &*act;
+        let tid = (*request).tid;
         let slot = &raw mut (*chunk).slots[index];
-        let old = exchange(slot, *slot & SLOT_KIND | act.tid << SLOT_TID_SHIFT);
-        (*head).installs += 1;
-        (*head).closes += 1;
-        released(act.files, old >> SLOT_TID_SHIFT);
-        taken(head, act, act.tid);
+        let holder = *slot >> SLOT_TID_SHIFT;
+        if replaced {
+            (*head).installs += 1;
+            (*head).closes += 1;
+        } else if holder == tid || holder == 0 {
+            return;
+        }
+        exchange(slot, *slot & SLOT_KIND | tid << SLOT_TID_SHIFT);
+        released(head, request, holder);
+        taken(head, (*request).files, tid);
     }
 }
 
 /// The level that `live` is about to leave was settled if it was still for long enough.
 #[inline(always)]
-fn still(head: *mut TableHead, act: &Act) {
+fn still(head: *mut TableHead, now: u64) {
     // SAFETY: a static of plain integers; a valid map value.
     unsafe {
         let settle = constant(&raw const CONFIG.settle_ns);
         let last = (*head).last_change_ns;
-        if last != act.now && act.now - last >= settle {
+        if last != now && now - last >= settle {
             (*head).settled = (*head).live;
             (*head).window_settled = (*head).live;
         }
-        (*head).last_change_ns = act.now;
+        (*head).last_change_ns = now;
     }
 }
 
 /// A thread opened a descriptor.
 #[inline(always)]
-fn taken(head: *mut TableHead, act: &Act, tid: u32) {
-    if tid == 0 {
+fn taken(head: *mut TableHead, files: u64, tid: u32) {
+    if tid == 0 || tid == UNCREDITED {
         return;
     }
-    let key = HeldKey { files: act.files, tid: u64::from(tid) };
+    let key = HeldKey { files, tid: u64::from(tid) };
     let held = if let Some(held) = HELD.get_ptr_mut(key) {
         // SAFETY: a valid map value; only its own thread adds.
         unsafe {
@@ -179,34 +148,45 @@ fn taken(head: *mut TableHead, act: &Act, tid: u32) {
         }
         1
     };
-    // SAFETY: a valid map value.
+    // SAFETY: a valid map value and a bounded index.
     unsafe {
-        if held > (*head).thread_high {
-            (*head).thread_high = held;
-            if (*head).thread_tid != tid {
-                (*head).thread_tid = tid;
+        let mark = &raw mut (*head).threads[tid as usize & (THREADS - 1)];
+        if held > (*mark).high {
+            (*mark).high = held;
+            (*mark).done_ns = 0;
+            if (*mark).tid != tid {
+                (*mark).tid = tid;
                 // The opener is the running task wherever its thread is known.
-                aya_ebpf::helpers::generated::bpf_get_current_comm(
-                    (&raw mut (*head).thread_comm).cast(),
-                    fdtide_abi::table::COMM as u32,
-                );
+                bpf_get_current_comm((&raw mut (*mark).comm).cast(), COMM as u32);
             }
+        }
+        if (*mark).tid == tid {
+            (*mark).held = held;
         }
     }
 }
 
 /// A descriptor that a thread opened has gone.
 #[inline(always)]
-fn released(files: u64, tid: u32) {
-    if tid == 0 {
+fn released(head: *mut TableHead, request: *const Request, tid: u32) {
+    if tid == 0 || tid == UNCREDITED {
         return;
     }
+    // SAFETY: valid working memory.
+    let (files, now) = unsafe { ((*request).files, (*request).now) };
     let key = HeldKey { files, tid: u64::from(tid) };
     if let Some(held) = HELD.get_ptr_mut(key) {
         // SAFETY: a valid map value.
         unsafe {
             if *held != 0 {
                 *held -= 1;
+            }
+            let mark = &raw mut (*head).threads[tid as usize & (THREADS - 1)];
+            if (*mark).tid == tid {
+                (*mark).held = *held;
+                if (*mark).done_ns == 0 {
+                    (*mark).done_ns = now;
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use fdtide_abi::{
 use crate::kernel::{
     emit,
     lock::{lock, unlock},
-    look::{Scope, look, request},
+    look::{Request, Scope, look, request},
     maps::{CHUNKS, EMPTY, LAST_ID, Program, TABLES, count, insert},
     mark::restart_life,
     read::{Object, fetch_add, offset},
@@ -35,25 +35,48 @@ pub fn find_id(files: u64, id: u64) -> Option<*mut TableState> {
 /// Starts to follow a table that existed before: everything in it was there when it was first seen.
 #[inline(always)]
 pub fn seed(program: Program, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
-    let empty = EMPTY.get_ptr(0)?;
-    // The agent has set the empty table's lock: nobody looks before it is filled.
-    if !insert(&TABLES, &files.address(), empty, u64::from(BPF_NOEXIST)) {
-        let state = find(files);
-        if state.is_none() {
-            count(Counter::TableFull);
+    let request = request(program, task, files, 0, now)?;
+    fdtide_seed(request, owner, 0);
+    find(files)
+}
+
+/// As [`seed`], for a table that the kernel has just made: what stands at its address ended unseen.
+#[inline(always)]
+pub fn seed_new(program: Program, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
+    let request = request(program, task, files, 0, now)?;
+    fdtide_seed(request, owner, 1);
+    find(files)
+}
+
+/// [`seed`].
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_seed(request: *mut Request, owner: u32, new: u32) -> u32 {
+    if request.is_null() {
+        return 0;
+    }
+    // SAFETY: valid memory of the types' sizes, which the verifier checks.
+    unsafe {
+        let (files, now) = ((*request).files, (*request).now);
+        let Some(empty) = EMPTY.get_ptr(0) else { return 0 };
+        if new != 0 {
+            end(files, now, table_reason::REPLACED);
         }
-        return state;
-    }
-    let state = find(files)?;
-    // SAFETY: a valid map value.
-    let head = unsafe { &raw mut (*state).head };
-    name(head, files.address(), owner, now, flag::SEEDED);
-    if let Some(request) = request(program, task, files, 0, now) {
+        // The agent has set the empty table's lock: nobody looks before it is filled.
+        if !insert(&TABLES, &files, empty, u64::from(BPF_NOEXIST)) {
+            if TABLES.get_ptr(files).is_none() {
+                count(Counter::TableFull);
+            }
+            return 0;
+        }
+        let Some(state) = TABLES.get_ptr_mut(files) else { return 0 };
+        let head = &raw mut (*state).head;
+        name(head, files, owner, now, flag::SEEDED);
         look(request, state, Scope::Seed, NO_NUMBER);
+        restart_life(head, now);
+        unlock(state, true);
     }
-    restart_life(head, now);
-    unlock(head, true);
-    Some(state)
+    0
 }
 
 /// Starts to follow a table that the kernel has just copied from a followed one.
@@ -66,33 +89,42 @@ pub fn copy(
     owner: u32,
     now: u64,
 ) -> Option<*mut TableState> {
-    // SAFETY: a valid map value.
-    let from_head = unsafe { &raw mut (*from).head };
-    let locked = lock(from_head);
-    // What stands at this address ended unseen: the kernel gives addresses away again at once.
-    end(files.address(), now, table_reason::REPLACED);
-    // The copy begins with its lock set, as the original's is.
-    let inserted = insert(&TABLES, &files.address(), from, 0);
-    // SAFETY: a valid map value.
-    let (from_files, top) = unsafe { ((*from_head).files, (*from_head).top_chunk) };
-    if top != 0 {
-        let mut job = ChunkJob { from: from_files, to: files.address() };
-        // SAFETY: the callback gets `job`, which outlives the call.
-        unsafe { bpf_loop(top, copy_chunk as *mut c_void, (&raw mut job).cast(), 0) };
-    }
-    unlock(from_head, locked);
-    if !inserted {
-        count(Counter::TableFull);
-        return None;
-    }
-    let state = find(files)?;
-    // SAFETY: a valid map value.
-    let head = unsafe { &raw mut (*state).head };
+    let request = request(program, task, files, 0, now)?;
     // With other threads about, a slot of the original may have been about to be looked at again.
     let threads: u32 = Object::current().follow(offset!(task_signal)).load(offset!(signal_threads));
-    name(head, files.address(), owner, now, if threads > 1 { flag::RECHECK } else { 0 });
-    // SAFETY: a valid map value, constant indices.
+    fdtide_copy(from, request, owner, if threads > 1 { flag::RECHECK } else { 0 });
+    find(files)
+}
+
+/// [`copy`].
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_copy(from: *mut TableState, request: *mut Request, owner: u32, flags: u32) -> u32 {
+    if from.is_null() || request.is_null() {
+        return 0;
+    }
+    // SAFETY: valid memory of the types' sizes, which the verifier checks; callbacks get a job that outlives the call.
     unsafe {
+        let (files, now) = ((*request).files, (*request).now);
+        let from_head = &raw mut (*from).head;
+        let locked = lock(from);
+        // What stands at this address ended unseen: the kernel gives addresses away again at once.
+        end(files, now, table_reason::REPLACED);
+        // The copy begins with its lock set, as the original's is.
+        let inserted = insert(&TABLES, &files, from, 0);
+        let top = (*from_head).top_chunk;
+        if top != 0 {
+            let mut job = ChunkJob { from: (*from_head).files, to: files };
+            bpf_loop(top, copy_chunk as *mut c_void, (&raw mut job).cast(), 0);
+        }
+        unlock(from, locked);
+        if !inserted {
+            count(Counter::TableFull);
+            return 0;
+        }
+        let Some(state) = TABLES.get_ptr_mut(files) else { return 0 };
+        let head = &raw mut (*state).head;
+        name(head, files, owner, now, flags);
         (*head).installs = 0;
         (*head).closes = 0;
         (*head).changes = 0;
@@ -100,13 +132,11 @@ pub fn copy(
         for failure in 0..FAILURES {
             (*head).failures[failure].count = 0;
         }
-    }
-    if let Some(request) = request(program, task, files, 0, now) {
         look(request, state, Scope::Seed, NO_NUMBER);
+        restart_life(head, now);
+        unlock(state, true);
     }
-    restart_life(head, now);
-    unlock(head, true);
-    Some(state)
+    0
 }
 
 /// Gives a new state its identity.
@@ -156,10 +186,19 @@ pub fn leave(state: *mut TableState) -> bool {
 /// Stops following the table at this address, if one is followed, and says why.
 #[inline(always)]
 pub fn end(files: u64, now: u64, reason: u32) {
-    let Some(state) = TABLES.get_ptr_mut(files) else { return };
-    // SAFETY: a valid map value.
-    emit::table(now, reason, unsafe { &raw const (*state).head });
-    forget(files, state);
+    fdtide_end(files, now, reason);
+}
+
+/// [`end`].
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_end(files: u64, now: u64, reason: u32) -> u32 {
+    if let Some(state) = TABLES.get_ptr_mut(files) {
+        // SAFETY: a valid map value.
+        emit::table(now, reason, unsafe { &raw const (*state).head });
+        forget(files, state);
+    }
+    0
 }
 
 /// Takes the table out of the maps.

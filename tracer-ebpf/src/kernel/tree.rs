@@ -1,15 +1,19 @@
 //! Who is traced.
 
 use aya_ebpf::helpers::generated::bpf_probe_read_kernel;
-use fdtide_abi::{Counter, ProcRow, table::COMM, table::proc_flag};
+use fdtide_abi::{Counter, OFFSET_NONE, ProcRow, table::COMM, table::proc_flag};
 
 use crate::kernel::{
-    maps::{PROCS, Program, SCRATCH, count, insert},
+    maps::{PROCS, Program, SCRATCH, Switch, count, insert, turn_on},
     read::{Object, offset},
 };
 
 /// A kernel thread (`PF_KTHREAD`, include/linux/sched.h, v6.12).
 pub const PF_KTHREAD: u32 = 0x0020_0000;
+/// A worker of io_uring (`PF_IO_WORKER`, include/linux/sched.h, v6.12).
+pub const PF_IO_WORKER: u32 = 0x0000_0010;
+/// In a syscall of the 32-bit table (`TS_COMPAT`, arch/x86/include/asm/thread_info.h, v6.12).
+pub const TS_COMPAT: u32 = 2;
 
 /// The row of this task's process, if it is traced.
 #[inline(always)]
@@ -54,6 +58,31 @@ fn ns_tgid(leader: Object) -> u32 {
     crate::kernel::read::peek(at).unwrap_or(0)
 }
 
+/// Filters that are looked through for one with a listener; more than a program stacks.
+const FILTERS: usize = 8;
+
+/// Notes whether the task is under a seccomp filter with a listener, whose owner may install descriptors at any time.
+#[inline(always)]
+pub fn note_listener(row: *mut ProcRow, task: Object) {
+    let (first, prev, notif) = (offset!(task_seccomp_filter), offset!(filter_prev), offset!(filter_notif));
+    if first == OFFSET_NONE || prev == OFFSET_NONE || notif == OFFSET_NONE {
+        return;
+    }
+    let mut filter = task.follow(first);
+    for _ in 0..FILTERS {
+        if filter.is_null() {
+            return;
+        }
+        if !filter.follow(notif).is_null() {
+            // SAFETY: a valid map value.
+            unsafe { (*row).flags |= proc_flag::NOTIFIED };
+            turn_on(Switch::Notified);
+            return;
+        }
+        filter = filter.follow(prev);
+    }
+}
+
 /// A row for the process of `leader`, with nothing known of its table and its spawner. It is working memory of `program`.
 #[inline(always)]
 pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut ProcRow> {
@@ -77,6 +106,7 @@ pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut Proc
         (*row).spawner_comm = [0; COMM];
         (*row).spawner_thread = [0; COMM];
         comm(leader, &raw mut (*row).comm);
+        note_listener(row, leader);
         Some(row)
     }
 }

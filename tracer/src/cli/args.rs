@@ -95,8 +95,12 @@ pub(super) enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum BackendChoice {
-    /// The first that works
+    /// The first that proves itself, cheapest for others first
     Auto,
+    /// Trampolines at the functions that change a table
+    Fentry,
+    /// Probes at the same functions
+    Kprobe,
     /// The exit of every syscall
     Syscall,
 }

@@ -62,7 +62,7 @@ fn prepare(args: &RunArgs, debug: bool, held: &Held) -> anyhow::Result<(Trace, t
     let runtime = Trace::runtime()?;
     let _entered = runtime.enter();
     let mut trace = Trace::start(&args.common, debug)?;
-    trace.target(held.pid())?;
+    trace.waiting(held.pid())?;
     let signals = Signals::new(&set).context("failed to listen to signals")?;
     drop(_entered);
     Ok((trace, runtime, signals))

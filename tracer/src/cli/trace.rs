@@ -3,7 +3,7 @@
 use std::{
     io,
     os::fd::{AsFd as _, OwnedFd},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     model::{Options, Plan, RootEnd},
     pipeline::{self, Pipeline},
-    probe::{Backend, LoadOptions, Session},
+    probe::{Backend, Choice, LoadOptions, Session},
     sink,
 };
 
@@ -32,6 +32,8 @@ pub(super) struct Trace {
     plan: Plan,
     format: Format,
     output: Output,
+    /// When the hooks were last asked whether they missed anything.
+    checked: Instant,
     /// The reader of streamed results has gone.
     deaf: bool,
 }
@@ -47,21 +49,26 @@ impl Trace {
         let stream = common.format == Format::Jsonl;
         let output = Output::open(&common.output, stream)?;
         let settle_ns = common.settle * 1_000_000;
-        let backend = match common.backend {
-            BackendChoice::Auto | BackendChoice::Syscall => Backend::Syscall,
+        let choice = match common.backend {
+            BackendChoice::Auto => Choice::from_env(),
+            BackendChoice::Fentry => Choice::Only(Backend::Fentry),
+            BackendChoice::Kprobe => Choice::Only(Backend::Kprobe),
+            BackendChoice::Syscall => Choice::Only(Backend::Syscall),
         };
-        let session = Session::start(backend, &LoadOptions { settle_ns, debug, ..LoadOptions::default() })?;
+        let session = Session::open(choice, &LoadOptions { settle_ns, debug, ..LoadOptions::default() })?;
         let ring = session.as_fd().try_clone_to_owned().context("failed to wait for records")?;
         // SAFETY: the descriptor stays the same and open for as long as the registration owns it.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .context("failed to wait for records")?;
+        let plan = pipeline::plan(&session);
         Ok(Self {
             session,
             ring,
             pipeline: Pipeline::new(Options { settle_ns, stream }),
-            plan: pipeline::plan(backend, Vec::new()),
+            plan,
             format: common.format,
             output,
+            checked: Instant::now(),
             deaf: false,
         })
     }
@@ -69,6 +76,12 @@ impl Trace {
     /// Traces a process and its descendants.
     pub(super) fn target(&mut self, pid: u32) -> anyhow::Result<()> {
         self.session.add_target(pid)?;
+        self.take()
+    }
+
+    /// Traces a child that waits for its exec.
+    pub(super) fn waiting(&mut self, pid: u32) -> anyhow::Result<()> {
+        self.session.add_waiting(pid)?;
         self.take()
     }
 
@@ -83,7 +96,12 @@ impl Trace {
             ready = self.ring.readable() => ready.context("failed to wait for records")?.clear_ready(),
             () = tokio::time::sleep(LAG) => {}
         }
-        self.take()
+        self.take()?;
+        if self.checked.elapsed() >= LAG {
+            self.checked = Instant::now();
+            self.pipeline.checked(self.session.heal()?);
+        }
+        Ok(())
     }
 
     fn take(&mut self) -> anyhow::Result<()> {
@@ -109,6 +127,7 @@ impl Trace {
     /// Detaches and writes what is left to write.
     pub(super) fn finish(mut self, command: Vec<String>, root: Option<RootEnd>) -> anyhow::Result<()> {
         self.take()?;
+        self.pipeline.checked(self.session.heal()?);
         let Self { session, ring, mut pipeline, plan, format, mut output, deaf, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);

@@ -3,9 +3,11 @@
 //! Any bytes give an event or an error, never a panic. Unknown kinds of descriptors and unknown syscalls are values; what
 //! can't be read at all is an error that the caller counts as skipped.
 
-use fdtide_abi::config::NR_COMPAT;
+use fdtide_abi::config::{NR_COMPAT, NR_HIDDEN};
 use fdtide_abi::event::{self as abi, Record, exec_flag, record, table_reason};
-use fdtide_abi::table::{self as abi_table, NO_NUMBER, ProcRow, TableHead, UNSETTLED, flag, proc_flag, scope};
+use fdtide_abi::table::{
+    self as abi_table, NO_NUMBER, ProcRow, THREADS, TableHead, ThreadMark, UNSETTLED, flag, proc_flag, scope,
+};
 
 use super::{
     Ended, Errno, Event, Exec, Exit, Failure, Head, Kinds, Mark, Move, Name, Proc, ProcId, Process, Reason, Seen,
@@ -67,7 +69,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
                 at_ns,
                 process: process(&raw.row),
                 exit: Exit::from_wait(raw.exit_code),
-                table: (raw.has_table != 0).then(|| head(&raw.table)),
+                table: (raw.has_table != 0).then(|| head(&raw.table, None)),
             })))
         }
         record::TABLE => {
@@ -78,7 +80,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
                 table_reason::SNAPSHOT => Reason::Snapshot,
                 reason => return Err(DecodeError::UnknownReason { reason }),
             };
-            Ok(Event::Table(Box::new(Seen { at_ns, reason, table: head(&raw.table) })))
+            Ok(Event::Table(Box::new(Seen { at_ns, reason, table: head(&raw.table, None) })))
         }
         record::MOVE => {
             let raw: abi::MoveRecord = body(bytes, header)?;
@@ -125,8 +127,8 @@ fn exec(raw: &abi::ExecRecord) -> Exec {
         highest: number(raw.highest),
         soft: raw.soft,
         kinds: Kinds::from_counts(&raw.kinds),
-        before: has(exec_flag::HAS_BEFORE).then(|| head(&raw.before)),
-        spawner: has(exec_flag::HAS_SPAWNER).then(|| head(&raw.spawner)),
+        before: has(exec_flag::HAS_BEFORE).then(|| head(&raw.before, None)),
+        spawner: has(exec_flag::HAS_SPAWNER).then(|| head(&raw.spawner, Some(raw.thread))),
     }
 }
 
@@ -150,7 +152,13 @@ fn process(row: &ProcRow) -> Process {
     }
 }
 
-fn head(raw: &TableHead) -> Head {
+/// Of all threads the one that held most.
+fn most(threads: &[ThreadMark; THREADS]) -> &ThreadMark {
+    threads.iter().rev().max_by_key(|thread| thread.high).unwrap_or(&threads[0])
+}
+
+/// A head, and whose mark its window is credited to, if the kernel says so.
+fn head(raw: &TableHead, credited: Option<u32>) -> Head {
     let kinds = Kinds::from_counts(&raw.kinds);
     let mark = |mark: &abi_table::Mark, scope: u32| Mark {
         at_ns: mark.at_ns,
@@ -160,6 +168,7 @@ fn head(raw: &TableHead) -> Head {
         // While a scope's bit is set its composition is the current one.
         kinds: if raw.dirty & scope != 0 { kinds.clone() } else { Kinds::from_counts(&mark.kinds) },
     };
+    let thread = credited.and_then(|index| raw.threads.get(index as usize)).unwrap_or_else(|| most(&raw.threads));
     Head {
         id: TableId(raw.id),
         first_ns: raw.first_ns,
@@ -179,9 +188,9 @@ fn head(raw: &TableHead) -> Head {
         settled: level(raw.settled),
         window_settled: level(raw.window_settled),
         window_floor: raw.window_floor,
-        thread_high: raw.thread_high,
-        thread_tid: raw.thread_tid,
-        thread_comm: Name::from_c(&raw.thread_comm),
+        thread_high: thread.high,
+        thread_tid: thread.tid,
+        thread_comm: Name::from_c(&thread.comm),
         life: mark(&raw.life, scope::LIFE),
         image: mark(&raw.image, scope::IMAGE),
         window: mark(&raw.window, scope::WINDOW),
@@ -199,7 +208,11 @@ fn failure(raw: &abi_table::Failure) -> Failure {
         soft: raw.soft,
         lowest_free: number(raw.lowest_free),
         in_use: raw.in_use,
-        syscall: Syscall { nr: raw.nr & !NR_COMPAT, compat: raw.nr & NR_COMPAT != 0 },
+        syscall: Syscall {
+            nr: raw.nr & !(NR_COMPAT | NR_HIDDEN),
+            compat: raw.nr & NR_COMPAT != 0,
+            hidden: raw.nr & NR_HIDDEN != 0,
+        },
         errno: Errno(raw.errno),
     }
 }

@@ -9,6 +9,8 @@ pub struct Syscall {
     pub nr: u16,
     /// It is from the 32-bit table.
     pub compat: bool,
+    /// It did not return the error: fewer descriptors came than were sent.
+    pub hidden: bool,
 }
 
 /// A positive error number.
@@ -155,6 +157,9 @@ fn find(table: &[(u16, &'static str)], number: u16) -> Option<&'static str> {
 impl Syscall {
     /// `openat`, `syscall_999` where no name is known, ` (32-bit)` after one of the 32-bit table.
     pub fn name(self) -> Cow<'static, str> {
+        if self.nr == Self::NONE {
+            return Cow::Borrowed("io_uring");
+        }
         let shared = self.nr >= 424;
         let name = if self.compat && !shared { find(I386, self.nr) } else { find(X86_64, self.nr) };
         match (name, self.compat) {
@@ -162,6 +167,17 @@ impl Syscall {
             (Some(name), true) => Cow::Owned(format!("{name} (32-bit)")),
             (None, false) => Cow::Owned(format!("syscall_{}", self.nr)),
             (None, true) => Cow::Owned(format!("syscall_{} (32-bit)", self.nr)),
+        }
+    }
+
+    /// No syscall: a worker of io_uring.
+    pub const NONE: u16 = 0x3fff;
+
+    /// Free numbers that it needs at least.
+    pub fn needs(self) -> u32 {
+        match self.name().as_ref() {
+            "pipe" | "pipe2" | "socketpair" => 2,
+            _ => 1,
         }
     }
 
@@ -193,7 +209,7 @@ mod tests {
     use super::*;
 
     fn call(nr: u16, compat: bool) -> Syscall {
-        Syscall { nr, compat }
+        Syscall { nr, compat, hidden: false }
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! What the running kernel looks like.
 
 pub mod btf;
+pub mod features;
 pub mod offsets;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::event::{Name, ProcId, Process};
 use crate::model::finish::End;
-use crate::model::report::{CoverageNote, Loss, TableRow, TableState};
+use crate::model::report::{Anchor, CoverageNote, Loss, TableRow, TableState};
 
 /// Counters of the kernel program that cost nothing of the picture, or are told otherwise.
 const HARMLESS: [&str; 3] = ["ring_full", "stale_row", "copy_race"];
@@ -38,7 +38,7 @@ impl Seen {
 pub fn notes(end: &End, seen: &Seen, tables: &[TableRow]) -> Vec<CoverageNote> {
     let mut notes = Notes(Vec::new());
     attached(&mut notes, seen);
-    loss(&mut notes, &end.loss);
+    loss(&mut notes, &end.loss, end.anchor);
     notes.count(seen.not_followed, "not_followed", |n| {
         format!("the table of {n} could not be followed; trace fewer processes", n = plural(n, "process"))
     });
@@ -84,7 +84,7 @@ fn attached(notes: &mut Notes, seen: &Seen) {
     notes.push("attached", text);
 }
 
-fn loss(notes: &mut Notes, loss: &Loss) {
+fn loss(notes: &mut Notes, loss: &Loss, anchor: Anchor) {
     notes.count(loss.lost, "lost", |n| {
         format!(
             "{} found no room in the ring: rows are missing or end early, figures in the others hold; \
@@ -92,7 +92,20 @@ fn loss(notes: &mut Notes, loss: &Loss) {
             plural(n, "record")
         )
     });
-    notes.count(loss.missed, "missed", |n| {
+    for gap in &loss.gaps {
+        let at = |ns: u64| seconds(ns.saturating_sub(anchor.boot_ns));
+        notes.push(
+            "missed",
+            format!(
+                "{} of a hook were missed between {} and {}: marks there are upper bounds, a short peak may be unseen",
+                plural(gap.missed, "run"),
+                at(gap.from_ns),
+                at(gap.to_ns)
+            ),
+        );
+    }
+    let elsewhere = loss.missed.saturating_sub(loss.gaps.iter().map(|gap| gap.missed).sum());
+    notes.count(elsewhere, "missed", |n| {
         format!(
             "{} of a hook were missed: marks in between are upper bounds, a short peak may be unseen",
             plural(n, "run")

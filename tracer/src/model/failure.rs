@@ -44,6 +44,8 @@ pub struct FailureRow {
     pub in_use: Option<u32>,
     /// What it says about its cause.
     pub cause: Cause,
+    /// The syscall returned success, with fewer descriptors than were sent.
+    pub hidden: bool,
 }
 
 impl FailureRow {
@@ -58,6 +60,7 @@ impl FailureRow {
             lowest_free: failure.lowest_free.filter(|_| first_seen),
             in_use: first_seen.then_some(failure.in_use),
             cause: cause(failure),
+            hidden: failure.syscall.hidden,
         }
     }
 
@@ -72,6 +75,7 @@ impl FailureRow {
             lowest_free: None,
             in_use: None,
             cause: Cause::Unclear,
+            hidden: false,
         }
     }
 }
@@ -82,7 +86,9 @@ pub fn cause(failure: &Failure) -> Cause {
     match failure.errno {
         Errno::ENFILE => Cause::SystemWide,
         Errno::EMFILE => {
-            let full = lowest_free.is_some_and(|free| free >= soft) || in_use >= soft || live >= soft;
+            // One free number is none for a syscall that needs two.
+            let short = failure.syscall.needs() - 1;
+            let full = lowest_free.is_some_and(|free| free >= soft) || in_use + short >= soft || live + short >= soft;
             match lowest_free {
                 _ if full => Cause::TableFull,
                 Some(_) if failure.syscall.has_other_quota() => Cause::AnotherQuota,
@@ -141,7 +147,7 @@ mod tests {
     use super::*;
 
     fn emfile(nr: u16, live: u32, soft: u32, lowest_free: Option<u32>) -> Failure {
-        let syscall = Syscall { nr, compat: false };
+        let syscall = Syscall { nr, compat: false, hidden: false };
         Failure { first_ns: 1, count: 1, live, soft, lowest_free, in_use: live, syscall, errno: Errno::EMFILE }
     }
 
@@ -149,6 +155,7 @@ mod tests {
     fn a_full_table_is_told_apart_from_another_quota() {
         assert_eq!(cause(&emfile(257, 1024, 1024, None)), Cause::TableFull);
         assert_eq!(cause(&emfile(257, 40, 64, Some(64))), Cause::TableFull, "a number above the limit is no free one");
+        assert_eq!(cause(&emfile(293, 1023, 1024, Some(1023))), Cause::TableFull, "a pipe needs two numbers");
         assert_eq!(cause(&emfile(294, 132, 20_000, Some(132))), Cause::AnotherQuota);
         assert_eq!(cause(&emfile(257, 132, 20_000, Some(132))), Cause::Unclear);
         assert_eq!(cause(&emfile(294, 1030, 20_000, None)), Cause::Unclear, "a free number was not seen");

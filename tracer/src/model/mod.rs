@@ -33,7 +33,7 @@ use crate::model::table::Table;
 
 pub use failure::{Cause, FailureRow};
 pub use finish::End;
-pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Loss, LossCounter, Plan, Refused, Report, RootEnd};
+pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
 
 /// Ended tables whose ids are remembered, so that a late record of one does not bring it back.
 const REMEMBERED: usize = 4096;

@@ -105,8 +105,21 @@ pub struct Loss {
     pub missed: u64,
     /// Records that this version can't read.
     pub skipped: u64,
+    /// When runs were missed, as far as that is known.
+    pub gaps: Vec<Gap>,
     /// The kernel program's own counters.
     pub counters: Vec<LossCounter>,
+}
+
+/// A time in which runs of a hook were missed. Marks set in it are upper bounds; after it every table was looked at again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// Boot time of the last moment at which nothing was missing.
+    pub from_ns: u64,
+    /// Boot time at which every table was looked at again.
+    pub to_ns: u64,
+    /// Runs missed.
+    pub missed: u64,
 }
 
 /// One counter of the kernel program.

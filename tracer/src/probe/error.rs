@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::kernel::{btf::BtfError, offsets::MissingMembers};
+use crate::kernel::{btf::BtfError, features::TooOld, offsets::MissingMembers};
 
 /// Why the kernel program does not run.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +28,9 @@ pub enum ProbeError {
     /// Members that the kernel does not have.
     #[error("this kernel is not supported")]
     Members(#[from] MissingMembers),
+    /// Helpers that the kernel does not have.
+    #[error(transparent)]
+    TooOld(#[from] TooOld),
     /// The rights to load programs are missing.
     #[error("not permitted to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON (have: {have})")]
     NotPermitted {
@@ -45,16 +48,19 @@ pub enum ProbeError {
     /// Maps could not be made, or the object is damaged.
     #[error("failed to load the kernel object")]
     Load(#[source] Box<aya::EbpfError>),
-    /// A program was refused at load.
-    #[error("the kernel refused program `{program}`: {hint}")]
+    /// A program was refused.
+    #[error("the kernel refused program `{program}` {at}: {why}")]
     Program {
         /// Its name.
         program: &'static str,
-        /// What to do.
-        hint: String,
-        /// Why.
-        source: Box<aya::programs::ProgramError>,
+        /// When.
+        at: &'static str,
+        /// Why, and what to do.
+        why: String,
     },
+    /// Backends were tried, and none works.
+    #[error("no backend works on this kernel: {}", .0.iter().map(|(backend, why)| format!("{backend}: {why}")).collect::<Vec<_>>().join("; "))]
+    NoBackend(Vec<(&'static str, String)>),
     /// Something that the object should have is not in it.
     #[error("the kernel object has no `{0}`: rebuild it with `cargo xtask build-ebpf`")]
     NotInObject(&'static str),

@@ -2,18 +2,11 @@
 
 use std::{fs, path::PathBuf};
 
-use aya::{
-    Btf, Ebpf, EbpfLoader,
-    maps::Array,
-    programs::{BtfTracePoint, Iter, ProgramError, links::FdLink},
-};
+use aya::{Btf, Ebpf, EbpfLoader, maps::Array};
 use fdtide_abi::{Config, Offsets, TableState};
 
-use super::{
-    error::ProbeError,
-    hooks::{Backend, LIFECYCLE, WALK},
-};
-use crate::kernel::{btf, offsets};
+use super::error::ProbeError;
+use crate::kernel::{btf, features, offsets};
 
 /// The kernel object, built by `cargo xtask build-ebpf`.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/fdtide.bpf.o");
@@ -47,10 +40,11 @@ pub(super) struct Wire<T>(pub T);
 unsafe impl<T: Copy + 'static> aya::Pod for Wire<T> {}
 
 /// Loads the object with this kernel's offsets; nothing is attached yet.
-pub(super) fn load(options: &LoadOptions) -> Result<Ebpf, ProbeError> {
+pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<Ebpf, ProbeError> {
     let path = options.btf.display().to_string();
     let bytes = fs::read(&options.btf).map_err(|source| ProbeError::NoBtf { path: path.clone(), source })?;
     let types = btf::Btf::parse(&bytes).map_err(|source| ProbeError::BadBtf { path, source })?;
+    features::check(&types)?;
     let offsets = Wire::<Offsets>(offsets::resolve(&types)?);
     let config = Wire::<Config>(Config { settle_ns: options.settle_ns, agent: std::process::id(), spare: 0 });
     drop(types);
@@ -64,8 +58,7 @@ pub(super) fn load(options: &LoadOptions) -> Result<Ebpf, ProbeError> {
     };
     let object = replacement.as_deref().unwrap_or(OBJECT);
     let mut loader = EbpfLoader::new();
-    let btf = Btf::from_sys_fs().ok();
-    loader.btf(btf.as_ref()).override_global("OFFSETS", &offsets, true).override_global("CONFIG", &config, true);
+    loader.btf(Some(btf)).override_global("OFFSETS", &offsets, true).override_global("CONFIG", &config, true);
     if !options.debug {
         loader.override_global("AYA_LOG_LEVEL", &0u8, false);
     }
@@ -84,44 +77,6 @@ pub(super) fn load(options: &LoadOptions) -> Result<Ebpf, ProbeError> {
 fn zeroed_table() -> TableState {
     // SAFETY: integers and arrays of integers; zero is a value of each.
     unsafe { std::mem::zeroed() }
-}
-
-/// Loads and attaches every hook of a backend. Dropping the links detaches them.
-pub(super) fn attach(ebpf: &mut Ebpf, backend: Backend) -> Result<Vec<FdLink>, ProbeError> {
-    let btf = Btf::from_sys_fs().map_err(|error| ProbeError::Load(Box::new(error.into())))?;
-    let mut links = Vec::new();
-    for hook in LIFECYCLE.iter().chain(backend.hooks()) {
-        let name = hook.program;
-        let program = ebpf.program_mut(name).ok_or(ProbeError::NotInObject(name))?;
-        let attached = <&mut BtfTracePoint>::try_from(program).and_then(|program| {
-            program.load(name, &btf)?;
-            let id = program.attach()?;
-            program.take_link(id)
-        });
-        match attached {
-            Ok(link) => links.push(link.into()),
-            Err(source) => return Err(program_error(name, source)),
-        }
-    }
-    let program = ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
-    <&mut Iter>::try_from(program)
-        .and_then(|program| program.load("task", &btf))
-        .map_err(|source| program_error(WALK, source))?;
-    Ok(links)
-}
-
-fn program_error(program: &'static str, source: ProgramError) -> ProbeError {
-    let hint = match &source {
-        ProgramError::LoadError { io_error, .. } if io_error.raw_os_error() == Some(libc::EPERM) => {
-            "a missing capability (CAP_BPF, CAP_PERFMON) or a security module denies it".to_owned()
-        }
-        ProgramError::LoadError { io_error, .. } if io_error.raw_os_error() == Some(libc::EINVAL) => {
-            "this kernel lacks the program type or a helper; fdtide needs 6.1 or later".to_owned()
-        }
-        ProgramError::Btf(_) => "this kernel has no such tracepoint in its BTF".to_owned(),
-        _ => "see the cause below".to_owned(),
-    };
-    ProbeError::Program { program, hint, source: Box::new(source) }
 }
 
 fn refused(error: aya::EbpfError) -> ProbeError {

@@ -1,11 +1,15 @@
 //! The kernel program: chosen, loaded, attached, read. The only room that names aya.
 
+mod attach;
+pub mod backend;
 pub mod error;
 pub mod hooks;
 pub mod load;
-pub mod misses;
+mod misses;
+mod selftest;
 pub mod session;
 
+pub use backend::Choice;
 pub use error::ProbeError;
 pub use hooks::Backend;
 pub use load::LoadOptions;

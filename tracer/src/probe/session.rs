@@ -6,28 +6,36 @@ use std::{
 };
 
 use aya::{
-    Ebpf,
+    Btf, Ebpf,
     maps::{Array, HashMap, MapData, PerCpuArray, RingBuf},
-    programs::{BtfTracePoint, Iter, links::FdLink},
+    programs::Iter,
 };
 use fdtide_abi::{
     Counter, Counters, ProcRow, TableState,
     event::{Header, TableRecord, record, table_reason},
+    table::proc_flag,
 };
 
 use super::{
+    attach::{self, Link},
+    backend::Choice,
     error::ProbeError,
     hooks::{Backend, LIFECYCLE, WALK},
     load::{self, LoadOptions, Wire},
-    misses,
+    misses, selftest,
 };
 
 /// Attached programs. Dropping it detaches them; the kernel does the same when the process dies.
 pub struct Session {
     ebpf: Ebpf,
-    links: Vec<FdLink>,
+    btf: Btf,
+    lifecycle: Vec<Link>,
+    triggers: Vec<Link>,
     ring: RingBuf<MapData>,
     backend: Backend,
+    without: Vec<&'static str>,
+    refused: Vec<(Backend, String)>,
+    missed: u64,
 }
 
 /// What a trace could not see, as counted by the kernel.
@@ -54,17 +62,67 @@ impl Session {
     ///
     /// When the kernel lacks something, refuses something, or the rights are missing; nothing is left behind then.
     pub fn start(backend: Backend, options: &LoadOptions) -> Result<Self, ProbeError> {
-        let mut ebpf = load::load(options)?;
+        Self::open(Choice::Only(backend), options)
+    }
+
+    /// Loads, and attaches the first backend that proves itself; or the one that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn open(choice: Choice, options: &LoadOptions) -> Result<Self, ProbeError> {
+        let btf = attach::types()?;
+        let mut ebpf = load::load(options, &btf)?;
         if options.debug {
             // Debug output is a convenience: the trace goes on without it.
             if let Err(error) = aya_log::EbpfLogger::init(&mut ebpf) {
                 log::warn!("no debug output from the kernel program: {error}");
             }
         }
-        let links = load::attach(&mut ebpf, backend)?;
+        let (lifecycle, _) = attach::attach(&mut ebpf, &btf, LIFECYCLE)?;
+        attach::load_walk(&mut ebpf, &btf)?;
         let ring = ebpf.take_map("RING").ok_or(ProbeError::NotInObject("RING"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("RING"))?;
-        Ok(Self { ebpf, links, ring, backend })
+        let mut session = Self {
+            ebpf,
+            btf,
+            lifecycle,
+            triggers: Vec::new(),
+            ring,
+            backend: Backend::Syscall,
+            without: Vec::new(),
+            refused: Vec::new(),
+            missed: 0,
+        };
+        session.choose(choice)?;
+        Ok(session)
+    }
+
+    fn choose(&mut self, choice: Choice) -> Result<(), ProbeError> {
+        for backend in choice.candidates() {
+            match self.try_backend(backend) {
+                Ok(()) => return Ok(()),
+                Err(error) if matches!(choice, Choice::Only(_)) => return Err(error),
+                Err(error) => self.refused.push((backend, error.to_string())),
+            }
+        }
+        let refused = self.refused.iter().map(|(backend, why)| (backend.name(), why.clone())).collect();
+        Err(ProbeError::NoBackend(refused))
+    }
+
+    /// Attaches a backend and has it prove itself.
+    fn try_backend(&mut self, backend: Backend) -> Result<(), ProbeError> {
+        self.backend = backend;
+        let (triggers, without) = attach::attach(&mut self.ebpf, &self.btf, backend.hooks())?;
+        self.triggers = triggers;
+        self.without = without;
+        let proven = selftest::run(self);
+        // What the test's child did is nobody's business.
+        while self.drain(|_| {}) {}
+        if proven.is_err() {
+            self.triggers.clear();
+        }
+        proven
     }
 
     /// What told of changes.
@@ -73,15 +131,65 @@ impl Session {
         self.backend
     }
 
+    /// Backends that come first and could not be used, and why.
+    #[must_use]
+    pub fn refused(&self) -> &[(Backend, String)] {
+        &self.refused
+    }
+
+    /// Programs that were attached.
+    #[must_use]
+    pub fn attached(&self) -> Vec<&'static str> {
+        let all = LIFECYCLE.iter().chain(self.backend.hooks()).map(|hook| hook.program);
+        all.filter(|program| !self.without.contains(program)).collect()
+    }
+
+    /// Looks whether runs of a hook were missed since the last call; if so, looks at every table again. Gives how many.
+    ///
+    /// # Errors
+    ///
+    /// When the tables can't be looked at.
+    pub fn heal(&mut self) -> Result<u64, ProbeError> {
+        let missed = self.misses().iter().map(|(_, count)| count).sum::<u64>();
+        let new = missed.saturating_sub(self.missed);
+        self.missed = missed;
+        if new > 0 {
+            self.walk()?;
+        }
+        Ok(new)
+    }
+
+    /// Runs that were skipped, by program.
+    fn misses(&self) -> Vec<(&'static str, u64)> {
+        let of = |name: &'static str| {
+            let program = self.ebpf.program(name)?;
+            misses::of_program(program.fd().ok()?.as_fd())
+        };
+        self.attached().into_iter().map(|name| (name, of(name).unwrap_or(0))).collect()
+    }
+
     /// Traces a process and all its descendants, present and future.
     ///
     /// # Errors
     ///
     /// [`ProbeError::NoProcess`] if there is none with this id.
     pub fn add_target(&mut self, pid: u32) -> Result<(), ProbeError> {
+        self.add(pid, proc_flag::TARGET)
+    }
+
+    /// As [`Self::add_target`], for a child that waits for its exec: what it was before is not part of the story.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::add_target`].
+    pub fn add_waiting(&mut self, pid: u32) -> Result<(), ProbeError> {
+        self.add(pid, proc_flag::TARGET | proc_flag::WAITING)
+    }
+
+    fn add(&mut self, pid: u32, flags: u32) -> Result<(), ProbeError> {
         let mut targets =
             HashMap::<_, u32, u32>::try_from(map_mut(&mut self.ebpf, "TARGETS")?).map_err(map_error("TARGETS"))?;
-        targets.insert(pid, 1, 0).map_err(map_error("TARGETS"))?;
+        targets.insert(pid, flags, 0).map_err(map_error("TARGETS"))?;
         // Until a pass finds nothing new: who forked before its parent was known is found by the next pass.
         loop {
             let before = self.found()?;
@@ -101,6 +209,19 @@ impl Session {
         }
     }
 
+    /// Descriptors of a traced process now; None if it has no table that is followed.
+    pub(super) fn live_of(&self, pid: u32) -> Result<Option<u32>, ProbeError> {
+        let rows = HashMap::<_, u32, Wire<ProcRow>>::try_from(map(&self.ebpf, "PROCS")?).map_err(map_error("PROCS"))?;
+        let tables =
+            HashMap::<_, u64, Wire<TableState>>::try_from(map(&self.ebpf, "TABLES")?).map_err(map_error("TABLES"))?;
+        let Ok(row) = rows.get(&pid, 0) else { return Ok(None) };
+        match tables.get(&row.0.files, 0) {
+            Ok(state) => Ok(Some(state.0.head.live)),
+            Err(aya::maps::MapError::KeyNotFound) => Ok(None),
+            Err(error) => Err(map_error("TABLES")(error)),
+        }
+    }
+
     fn found(&self) -> Result<u64, ProbeError> {
         Array::<_, u64>::try_from(map(&self.ebpf, "FOUND")?).and_then(|map| map.get(&0, 0)).map_err(map_error("FOUND"))
     }
@@ -113,11 +234,7 @@ impl Session {
                 let id = program.attach()?;
                 program.take_link(id)
             })
-            .map_err(|source| ProbeError::Program {
-                program: WALK,
-                hint: "see the cause below".to_owned(),
-                source: Box::new(source),
-            })?
+            .map_err(|source| attach::program_error(WALK, source))?
             .into_file();
         let mut file = file.map_err(|error| ProbeError::Walk(std::io::Error::other(error)))?;
         let mut nothing = Vec::new();
@@ -172,7 +289,8 @@ impl Session {
     ///
     /// When the maps can't be read; the programs are detached all the same.
     pub fn stop(mut self, mut sink: impl FnMut(&[u8])) -> Result<Stopped, ProbeError> {
-        self.links.clear();
+        self.triggers.clear();
+        self.lifecycle.clear();
         while self.drain(&mut sink) {}
         self.snapshot(&mut sink)?;
         self.coverage()
@@ -191,16 +309,7 @@ impl Session {
             .iter()
             .map(|counter| (*counter, per_cpu.iter().map(|cpu| cpu.0.values[*counter as usize]).sum()))
             .collect();
-        let mut missed = Vec::new();
-        for hook in LIFECYCLE.iter().chain(self.backend.hooks()) {
-            let program = self.ebpf.program(hook.program).ok_or(ProbeError::NotInObject(hook.program))?;
-            let count = <&BtfTracePoint>::try_from(program)
-                .and_then(BtfTracePoint::fd)
-                .ok()
-                .and_then(|fd| misses::of_program(fd.as_fd()));
-            missed.push((hook.program, count.unwrap_or(0)));
-        }
-        Ok(Stopped { missed, counters })
+        Ok(Stopped { missed: self.misses(), counters })
     }
 }
 

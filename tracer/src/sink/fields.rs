@@ -78,6 +78,9 @@ pub const SECTIONS: &[Section] = &[
             ),
             field("loss.missed", "runs", "Runs of a hook that did not happen. Marks in between are upper bounds."),
             field("loss.skipped", "records", "Records that this version could not read."),
+            field("loss.gaps[].from_ns", "ns", "Boot time of the last check at which no run of a hook was missing."),
+            field("loss.gaps[].to_ns", "ns", "Boot time at which every table had been looked at again."),
+            field("loss.gaps[].missed", "runs", "Runs missed in between: marks set then are upper bounds."),
             field("loss.counters[].name", "text", "A counter of the kernel program."),
             field("loss.counters[].value", "times", "How often it happened."),
             field("loss.counters[].help", "text", "What it means."),
@@ -181,6 +184,11 @@ pub const SECTIONS: &[Section] = &[
                 "text",
                 "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
             ),
+            field(
+                "tables[].failures[].hidden",
+                "bool",
+                "The syscall returned success and delivered fewer descriptors than were sent (MSG_CTRUNC).",
+            ),
         ],
     },
     Section {
@@ -280,6 +288,11 @@ pub const SECTIONS: &[Section] = &[
                 "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
             ),
             field(
+                "execs[].spawn_window.failures[].hidden",
+                "bool",
+                "The syscall returned success and delivered fewer descriptors than were sent (MSG_CTRUNC).",
+            ),
+            field(
                 "execs[].spawn_window.overlapping",
                 "execs",
                 "Other execs from this table between this child's fork and exec; their windows share time with this one.",
@@ -332,6 +345,11 @@ pub const SECTIONS: &[Section] = &[
                 "execs[].before_exec.failures[].cause",
                 "text",
                 "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
+            ),
+            field(
+                "execs[].before_exec.failures[].hidden",
+                "bool",
+                "The syscall returned success and delivered fewer descriptors than were sent (MSG_CTRUNC).",
             ),
             field(
                 "execs[].before_exec.shared",
@@ -389,6 +407,11 @@ pub const SECTIONS: &[Section] = &[
                 "execs[].image.failures[].cause",
                 "text",
                 "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
+            ),
+            field(
+                "execs[].image.failures[].hidden",
+                "bool",
+                "The syscall returned success and delivered fewer descriptors than were sent (MSG_CTRUNC).",
             ),
             field(
                 "execs[].image.at_exit",

@@ -1,18 +1,19 @@
 //! The syscall backend: the exit of every syscall, filtered by class, then by process.
 
-use aya_ebpf::{macros::btf_tracepoint, programs::BtfTracePointContext};
-use fdtide_abi::config::{self, class};
-
-use crate::kernel::{
-    handlers::{ANYWHERE, changed, is_table_error},
-    look::Scope,
-    maps::{CLASSES, Program},
-    read::{Object, offset},
-    tree,
+use aya_ebpf::{helpers::generated::bpf_probe_read_user, macros::btf_tracepoint, programs::BtfTracePointContext};
+use fdtide_abi::{
+    ProcRow,
+    config::{self, class},
+    table::proc_flag,
 };
 
-/// A syscall of the 32-bit table (`TS_COMPAT`, arch/x86/include/asm/thread_info.h, v6.12).
-const TS_COMPAT: u32 = 2;
+use crate::kernel::{
+    handlers::{ANYWHERE, EMFILE, changed, is_table_error, poked},
+    look::Scope,
+    maps::{CLASSES, CLASSES_32, Program, Switch, is_on},
+    read::{Object, constant, offset},
+    tree,
+};
 
 /// A syscall returns.
 #[btf_tracepoint(function = "sys_exit")]
@@ -22,32 +23,85 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
     let nr: u64 = regs.load(offset!(regs_orig_ax));
     let task = Object::current();
     let status: u32 = task.load(offset!(task_status));
-    let compat = status & TS_COMPAT != 0;
-    let class = if compat { class::COMPARE } else { class_of(nr) };
-    if class == class::NONE {
+    let compat = status & tree::TS_COMPAT != 0;
+    let class = class_of(nr, compat);
+    let ordinary = class == class::NONE || class == class::READ;
+    if ordinary && !unusual(class) {
         return 0;
     }
     let Some(row) = tree::find(task) else { return 0 };
-    let failed =
-        if is_table_error(ret) { Some((ret, nr as u16 | if compat { config::NR_COMPAT } else { 0 })) } else { None };
+    let failed = if is_table_error(ret) && class != class::NONE {
+        Some((ret, nr as u16 & config::NR_NONE | if compat { config::NR_COMPAT } else { 0 }))
+    } else if class == class::RECEIVE && ret >= 0 && cut(nr, regs) {
+        Some((EMFILE, nr as u16 | config::NR_HIDDEN))
+    } else {
+        None
+    };
+    let first: u32 = if compat { regs.load(offset!(regs_bx)) } else { regs.load(offset!(regs_di)) };
     let (scope, number) = match class {
-        class::CLOSE => (Scope::Number, regs.load::<u32>(offset!(regs_di))),
+        class::NONE if !under_listener(row) => return 0,
+        class::NONE | class::READ => (Scope::All, ANYWHERE),
+        class::CLOSE => (Scope::Number, first),
         class::COMPARE => (Scope::All, ANYWHERE),
-        _ if failed.is_some() => (Scope::All, ANYWHERE),
+        class::CREATE | class::RECEIVE => (Scope::AllOwn, ANYWHERE),
+        class::SECCOMP => {
+            tree::note_listener(row, task);
+            (Scope::All, ANYWHERE)
+        }
+        _ if failed.is_some() || under_listener(row) => (Scope::All, ANYWHERE),
         _ if ret < 0 => return 0,
         class::FCNTL if !config::F_DUPFD.contains(&u64::from(regs.load::<u32>(offset!(regs_si)))) => return 0,
-        class::DUP2 if regs.load::<u32>(offset!(regs_di)) != ret as u32 => (Scope::Replaced, ret as u32),
-        _ => (Scope::Number, ret as u32),
+        class::RULESET if regs.load::<u32>(offset!(regs_dx)) != 0 => return 0,
+        class::SIGNALFD if first != u32::MAX => return 0,
+        class::DUP2 if first != ret as u32 => (Scope::Replaced, ret as u32),
+        _ => (Scope::Own, ret as u32),
     };
     changed(Program::SysExit, task, row, scope, number, failed);
     0
 }
 
+/// A request of a ring is done, perhaps by a worker or a polling thread, which make no syscalls.
+#[btf_tracepoint(function = "io_uring_complete")]
+pub fn io_uring_complete(_: BtfTracePointContext) -> i32 {
+    poked(Program::Uring, 0, Scope::All, ANYWHERE);
+    0
+}
+
+/// Whether something is about that makes such syscalls worth a look.
 #[inline(always)]
-fn class_of(nr: u64) -> u8 {
-    if nr >= config::CLASSES as u64 {
-        return class::NONE;
+fn unusual(class: u8) -> bool {
+    is_on(Switch::Notified) || class == class::READ && is_on(Switch::ReadsInstall)
+}
+
+#[inline(always)]
+fn under_listener(row: *const ProcRow) -> bool {
+    // SAFETY: a valid map value.
+    unsafe { (*row).flags & proc_flag::NOTIFIED != 0 }
+}
+
+/// Whether a received message lost part of its control data. Only the caller's full table makes that a failure; a control
+/// buffer that was too small looks alike and is told apart by the table having room.
+#[inline(always)]
+fn cut(nr: u64, regs: Object) -> bool {
+    if nr != config::NR_RECVMSG {
+        return false;
     }
-    // SAFETY: a bounded index; volatile, because the agent may change the table before load.
-    unsafe { core::ptr::read_volatile((&raw const CLASSES).cast::<u8>().add(nr as usize)) }
+    let message: u64 = regs.load(offset!(regs_si));
+    let mut flags = 0u32;
+    // SAFETY: room for the flags; the helper checks the source.
+    let error = unsafe {
+        bpf_probe_read_user((&raw mut flags).cast(), size_of::<u32>() as u32, (message + config::MSG_FLAGS) as *const _)
+    };
+    error == 0 && flags & config::MSG_CTRUNC != 0
+}
+
+#[inline(always)]
+fn class_of(nr: u64, compat: bool) -> u8 {
+    if nr >= config::CLASSES as u64 {
+        // No number of this table, so perhaps one of another.
+        return if compat || nr & config::X32 != 0 { class::COMPARE } else { class::NONE };
+    }
+    let table = if compat { (&raw const CLASSES_32).cast::<u8>() } else { (&raw const CLASSES).cast::<u8>() };
+    // A bounded index.
+    constant(table.wrapping_add(nr as usize))
 }

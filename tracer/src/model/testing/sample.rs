@@ -3,7 +3,7 @@
 use super::MS;
 use super::sim::{SETTLE_NS, Sim};
 use crate::event::{Errno, Event, Exit, Kind};
-use crate::model::report::{Agent, Loss, LossCounter, Plan, Refused, Report, RootEnd};
+use crate::model::report::{Agent, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
 use crate::model::{Anchor, End, Model, Options};
 
 const OPENAT: u16 = 257;
@@ -164,6 +164,7 @@ pub fn attach() -> Report {
         lost: 3,
         missed: 2,
         skipped: 1,
+        gaps: vec![Gap { from_ns: sim.now - 20 * MS, to_ns: sim.now, missed: 2 }],
         counters: vec![LossCounter { name: "read_failed".into(), value: 4, help: "Reads that failed.".into() }],
     };
     end.plan.hooks = vec!["tp_btf/sys_exit".into()];

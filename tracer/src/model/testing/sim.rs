@@ -193,7 +193,7 @@ impl Sim {
     pub fn fail(&mut self, pid: u32, nr: u16, errno: Errno, count: u32) {
         let (now, id) = (self.now, self.table_of(pid));
         let head = self.tables.get_mut(&id).unwrap();
-        let syscall = Syscall { nr, compat: false };
+        let syscall = Syscall { nr, compat: false, hidden: false };
         if let Some(known) = head.failures.iter_mut().find(|f| f.syscall == syscall && f.errno == errno) {
             known.count += count;
             return;

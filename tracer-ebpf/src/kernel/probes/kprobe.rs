@@ -1,0 +1,112 @@
+//! The kprobe backend: the functions of the fentry backend where there are no trampolines. Arguments are seen at the entry,
+//! the table at the return.
+
+use aya_ebpf::{
+    macros::{kprobe, kretprobe},
+    programs::{ProbeContext, RetProbeContext},
+};
+use fdtide_abi::Counter;
+
+use crate::kernel::{
+    handlers::{ANYWHERE, is_table_error, poked, refused},
+    look::Scope,
+    maps::{PENDING, Pending, PendingKey, Program, count},
+    read::Object,
+    tree,
+};
+
+/// Keeps the arguments of a function that the current task is about to enter, if it is traced.
+#[inline(always)]
+fn entered(program: Program, files: u64, number: Option<u32>) {
+    let task = Object::current();
+    if tree::find(task).is_none() {
+        return;
+    }
+    let key = PendingKey { tid: tree::tid(task), program: program as u32 };
+    let pending = Pending { files, number: u64::from(number.unwrap_or(ANYWHERE)) };
+    if PENDING.insert(key, pending, 0).is_err() {
+        count(Counter::PendingFull);
+    }
+}
+
+/// Looks where the arguments said. Without them, because the entry was not seen, anywhere.
+#[inline(always)]
+fn returned(program: Program, scope: Scope) {
+    let task = Object::current();
+    let key = PendingKey { tid: tree::tid(task), program: program as u32 };
+    let Some(pending) = PENDING.get_ptr(key) else {
+        poked(program, 0, Scope::All, ANYWHERE);
+        return;
+    };
+    // SAFETY: a valid map value, which only this thread changes.
+    let pending = unsafe { *pending };
+    let _ = PENDING.remove(key);
+    poked(program, pending.files, scope, pending.number as u32);
+}
+
+#[kprobe(function = "fd_install")]
+pub fn kprobe_install(ctx: ProbeContext) -> u32 {
+    entered(Program::Install, 0, ctx.arg(0));
+    0
+}
+
+#[kretprobe(function = "fd_install")]
+pub fn kretprobe_install(_: RetProbeContext) -> u32 {
+    returned(Program::Install, Scope::Own);
+    0
+}
+
+#[kprobe(function = "do_dup2")]
+pub fn kprobe_replace(ctx: ProbeContext) -> u32 {
+    entered(Program::Replace, ctx.arg(0).unwrap_or(0), ctx.arg(2));
+    0
+}
+
+#[kretprobe(function = "do_dup2")]
+pub fn kretprobe_replace(ctx: RetProbeContext) -> u32 {
+    let scope = if ctx.ret::<i32>() >= 0 { Scope::Replaced } else { Scope::Number };
+    returned(Program::Replace, scope);
+    0
+}
+
+#[kprobe(function = "file_close_fd_locked")]
+pub fn kprobe_close(ctx: ProbeContext) -> u32 {
+    entered(Program::Close, ctx.arg(0).unwrap_or(0), ctx.arg(1));
+    0
+}
+
+#[kretprobe(function = "file_close_fd_locked")]
+pub fn kretprobe_close(_: RetProbeContext) -> u32 {
+    returned(Program::Close, Scope::Number);
+    0
+}
+
+#[kretprobe(function = "alloc_fd")]
+pub fn kretprobe_alloc(ctx: RetProbeContext) -> u32 {
+    let ret: i32 = ctx.ret();
+    if is_table_error(i64::from(ret)) {
+        refused(Program::Alloc, i64::from(ret));
+    }
+    0
+}
+
+#[kretprobe(function = "alloc_empty_file")]
+pub fn kretprobe_new_file(ctx: RetProbeContext) -> u32 {
+    let ret: i64 = ctx.ret();
+    if is_table_error(ret) {
+        refused(Program::NewFile, ret);
+    }
+    0
+}
+
+#[kretprobe(function = "ksys_unshare")]
+pub fn kretprobe_unshare(_: RetProbeContext) -> u32 {
+    poked(Program::Unshare, 0, Scope::All, ANYWHERE);
+    0
+}
+
+#[kretprobe(function = "__x64_sys_close_range")]
+pub fn kretprobe_close_range(_: RetProbeContext) -> u32 {
+    poked(Program::CloseRange, 0, Scope::All, ANYWHERE);
+    0
+}

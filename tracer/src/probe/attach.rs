@@ -1,0 +1,141 @@
+//! Programs to their places.
+
+use aya::{
+    Btf, Ebpf,
+    programs::{BtfTracePoint, FExit, Iter, KProbe, ProgramError, links::FdLink},
+};
+
+use super::{
+    error::ProbeError,
+    hooks::{Hook, Place, WALK},
+};
+
+/// An attached program. Dropping it detaches.
+#[expect(dead_code, reason = "held for what dropping them does")]
+pub(super) enum Link {
+    Fd(FdLink),
+    Probe(aya::programs::kprobe::KProbeLink),
+}
+
+/// The kernel's types, as aya has them.
+pub(super) fn types() -> Result<Btf, ProbeError> {
+    Btf::from_sys_fs().map_err(|error| ProbeError::Load(Box::new(error.into())))
+}
+
+/// Loads and attaches these hooks. Gives the links and the names of places where optional ones could not go.
+pub(super) fn attach(ebpf: &mut Ebpf, btf: &Btf, hooks: &[Hook]) -> Result<(Vec<Link>, Vec<&'static str>), ProbeError> {
+    let mut links = Vec::new();
+    let mut without = Vec::new();
+    for hook in hooks {
+        match attach_one(ebpf, btf, hook) {
+            Ok(link) => links.push(link),
+            Err(error) if hook.needed => return Err(error),
+            Err(_) => without.push(hook.program),
+        }
+    }
+    Ok((links, without))
+}
+
+fn attach_one(ebpf: &mut Ebpf, btf: &Btf, hook: &Hook) -> Result<Link, ProbeError> {
+    let name = hook.program;
+    let program = ebpf.program_mut(name).ok_or(ProbeError::NotInObject(name))?;
+    let attached = match hook.place {
+        Place::Tracepoint => <&mut BtfTracePoint>::try_from(program).and_then(|program| {
+            program.load(name, btf)?;
+            let id = program.attach()?;
+            program.take_link(id).map(|link| Link::Fd(link.into()))
+        }),
+        Place::Exit(functions) => <&mut FExit>::try_from(program).and_then(|program| {
+            first(functions, |function| program.load(function, btf))?;
+            let id = program.attach()?;
+            program.take_link(id).map(|link| Link::Fd(link.into()))
+        }),
+        Place::Probe(functions) | Place::ReturnProbe(functions) => {
+            <&mut KProbe>::try_from(program).and_then(|program| {
+                program.load()?;
+                let id = first(functions, |function| program.attach(function, 0))?;
+                program.take_link(id).map(Link::Probe)
+            })
+        }
+    };
+    attached.map_err(|source| program_error(name, source))
+}
+
+/// What works for the first function that it works for; else the last failure.
+fn first<T>(functions: &[&str], mut attempt: impl FnMut(&str) -> Result<T, ProgramError>) -> Result<T, ProgramError> {
+    let mut last = None;
+    for function in functions {
+        match attempt(function) {
+            Ok(done) => return Ok(done),
+            // A name that the kernel does not have says less than one that it has and refuses.
+            Err(error @ ProgramError::Btf(_)) => last = last.or(Some(error)),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or(ProgramError::NotLoaded))
+}
+
+/// Loads the iterator; it is attached for each walk.
+pub(super) fn load_walk(ebpf: &mut Ebpf, btf: &Btf) -> Result<(), ProbeError> {
+    let program = ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
+    <&mut Iter>::try_from(program)
+        .and_then(|program| program.load("task", btf))
+        .map_err(|source| program_error(WALK, source))
+}
+
+/// Puts a refusal into words: what was refused, and what to do about it.
+pub(super) fn program_error(program: &'static str, source: ProgramError) -> ProbeError {
+    let (at, errno, log) = match &source {
+        ProgramError::LoadError { io_error, verifier_log } => {
+            ("at load", io_error.raw_os_error(), last_lines(&verifier_log.to_string()))
+        }
+        ProgramError::SyscallError(error) => ("at attach", error.io_error.raw_os_error(), String::new()),
+        ProgramError::Btf(error) => ("before load", None, error.to_string()),
+        other => ("at attach", None, other.to_string()),
+    };
+    let why = match errno {
+        Some(libc::EPERM) => "a missing capability (CAP_BPF, CAP_PERFMON) or a security module denies it".to_owned(),
+        Some(libc::EACCES) => format!("the verifier rejects it on this kernel; please report this: {log}"),
+        Some(libc::EINVAL) => format!("this kernel lacks something that it needs: {log}"),
+        Some(libc::ENOENT) => "this kernel can't probe that function".to_owned(),
+        Some(errno) => format!("{} {log}", std::io::Error::from_raw_os_error(errno)),
+        None => log,
+    };
+    log::debug!("program `{program}`: {source}");
+    ProbeError::Program { program, at, why: why.trim_end_matches([' ', ':']).to_owned() }
+}
+
+/// The end of a verifier log says what was wrong; its statistics do not.
+fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log
+        .lines()
+        .map(str::trim)
+        .filter(|line| {
+            !line.is_empty()
+                && !["verification time", "stack depth", "processed "].iter().any(|noise| line.starts_with(noise))
+        })
+        .collect();
+    lines.iter().rev().take(2).rev().copied().collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_verifier_log_the_complaint_is_kept() {
+        let log = "0: R1=ctx()\n1: (85) call foo#1\nunknown func foo#1\nverification time 3 usec\nprocessed 2 insns (limit 1)\n";
+        assert_eq!(last_lines(log), "1: (85) call foo#1; unknown func foo#1");
+        assert_eq!(last_lines(""), "");
+    }
+
+    #[test]
+    fn the_first_function_that_works_is_taken_and_a_refusal_says_more_than_an_absence() {
+        let error = |name: &str| match name {
+            "absent" => ProgramError::NotLoaded,
+            _ => ProgramError::AlreadyLoaded,
+        };
+        assert_eq!(first(&["a", "b"], |name| if name == "b" { Ok(2) } else { Err(error("absent")) }).unwrap(), 2);
+        assert!(matches!(first::<()>(&["absent", "there"], |name| Err(error(name))), Err(ProgramError::AlreadyLoaded)));
+    }
+}
