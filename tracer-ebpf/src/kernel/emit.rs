@@ -7,7 +7,7 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
-    maps::{RING, count},
+    maps::{EXECS, RING, count},
     read::copy,
 };
 
@@ -41,13 +41,23 @@ pub fn proc(now: u64, row: *const ProcRow, live: u32, soft: u32) {
     entry.submit(0);
 }
 
-/// Starts an exec record: header only, the rest is the handler's.
+/// Working memory for an exec record, which is too large to be held in the ring while it is made.
 #[inline(always)]
-pub fn exec(now: u64) -> Option<RingBufEntry<ExecRecord>> {
-    let mut entry = reserve::<ExecRecord>()?;
-    // SAFETY: reserved memory of the record's size.
-    unsafe { (*entry.as_mut_ptr()).header = header::<ExecRecord>(record::EXEC, now) };
-    Some(entry)
+pub fn exec() -> Option<*mut ExecRecord> {
+    EXECS.get_ptr_mut(0)
+}
+
+/// A process has gone through an exec.
+#[inline(always)]
+pub fn send_exec(record: *mut ExecRecord, now: u64) {
+    // SAFETY: a valid per-CPU map value, filled by the handler.
+    let sent = unsafe {
+        (*record).header = header::<ExecRecord>(record::EXEC, now);
+        RING.output::<ExecRecord>(&*record, 0)
+    };
+    if sent.is_err() {
+        count(Counter::RingFull);
+    }
 }
 
 /// A process has ended.

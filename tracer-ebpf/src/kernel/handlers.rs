@@ -4,7 +4,7 @@ use aya_ebpf::helpers::generated::{bpf_ktime_get_boot_ns, bpf_probe_read_kernel_
 use fdtide_abi::{
     HeldKey, ProcRow, TableState,
     config::{self, class},
-    event::{FILENAME, exec_flag, table_reason},
+    event::{ExecRecord, FILENAME, exec_flag, table_reason},
     table::{NO_NUMBER, proc_flag},
 };
 
@@ -83,10 +83,10 @@ pub fn changed(
     let now = now();
     let Some(state) = table::find(files).or_else(|| adopt(program, task, row, files, now)) else { return };
     let locked = lock(state);
-    if let Some(request) = request(program, task, files, tree::tid(task), now) {
-        look(request, state, scope, number);
+    if let Some(scratch) = request(program, task, files, tree::tid(task), now) {
+        look(scratch, state, scope, number);
         if let Some((error, nr)) = failed {
-            fdtide_failed(state, request, u32::from(nr), (-error) as u32);
+            fdtide_failed(state, scratch, u32::from(nr), (-error) as u32);
         }
     }
     unlock(state, locked);
@@ -187,62 +187,37 @@ pub fn forked(child: Object) {
 pub fn execed(task: Object, old_tid: u32, filename: Object) {
     let Some(row) = tree::find(task) else { return };
     let files = task.follow(offset!(task_files));
+    let Some(record) = emit::exec() else { return };
     if files.is_null() {
         return;
     }
     let now = now();
-    // SAFETY: `row` is a valid map value, `record` reserved memory, and heads are parts of valid map values, throughout.
+    // SAFETY: `row`, `record` and states are valid map values, throughout.
     unsafe {
-        let mut entry = emit::exec(now);
-        let known = (*row).flags & proc_flag::SPAWNER_KNOWN != 0;
-        let had_exec = (*row).flags & proc_flag::EXECED != 0;
         // A process that was there at attach, or that has gone through an exec, spawned nobody with this one.
         let there = (*row).flags & (proc_flag::SEEDED | proc_flag::WAITING) == proc_flag::SEEDED;
-        let own = had_exec || there;
-        let mut flags = 0;
+        let own = there || (*row).flags & proc_flag::EXECED != 0;
         let old_files = (*row).files;
         let before = table::find_id(old_files, (*row).table_id);
-        if let Some(entry) = entry.as_mut() {
-            let record = entry.as_mut_ptr();
-            (*record).thread = 0;
-            copy(&raw mut (*record).old_comm, &raw const (*row).comm);
-            if let Some(before) = before {
-                copy(&raw mut (*record).before, &raw const (*before).head);
-                flags |= exec_flag::HAS_BEFORE;
-            }
-        }
-        if known
-            && !own
-            && let Some(spawner) = table::find_id((*row).spawner_files, (*row).spawner_table_id)
-        {
-            let head = &raw mut (*spawner).head;
-            let locked = lock(spawner);
-            if let Some(entry) = entry.as_mut() {
-                copy(&raw mut (*entry.as_mut_ptr()).spawner, head);
-            }
-            let credited = credit_window(head, (*row).spawner_tid);
-            if let Some(entry) = entry.as_mut() {
-                (*entry.as_mut_ptr()).thread = credited;
-            }
-            restart_window(head, now);
-            unlock(spawner, locked);
-            flags |= exec_flag::HAS_SPAWNER;
+        (*record).thread = 0;
+        (*record).flags = 0;
+        copy(&raw mut (*record).old_comm, &raw const (*row).comm);
+        if let Some(before) = before {
+            copy(&raw mut (*record).before, &raw const (*before).head);
+            (*record).flags |= exec_flag::HAS_BEFORE;
         }
         if own {
-            flags |= exec_flag::SELF;
-            (*row).spawner_tgid = (*row).tgid;
-            (*row).spawner_tid = old_tid;
-            (*row).spawner_start_ns = (*row).start_ns;
-            (*row).spawner_files = old_files;
-            (*row).spawner_table_id = (*row).table_id;
-            copy(&raw mut (*row).spawner_comm, &raw const (*row).comm);
+            (*record).flags |= exec_flag::SELF;
+            tree::set_own_spawner(row, old_tid);
+        } else if (*row).flags & proc_flag::SPAWNER_KNOWN != 0 {
+            end_window(record, row, now);
         }
 
         let tgid = (*row).tgid;
         let state = if old_files == files.address() {
             before.or_else(|| table::seed(Program::Exec, task, files, tgid, now))
         } else {
-            flags |= exec_flag::NEW_TABLE;
+            (*record).flags |= exec_flag::NEW_TABLE;
             let state = match (table::find(files), before) {
                 (Some(state), _) => Some(state),
                 (None, Some(before)) => table::copy(Program::Exec, before, task, files, tgid, now),
@@ -261,37 +236,41 @@ pub fn execed(task: Object, old_tid: u32, filename: Object) {
         (*row).files = files.address();
         (*row).exec_id = task.load(offset!(task_exec_id));
         (*row).flags |= proc_flag::EXECED;
-        tree::comm(task, &raw mut (*row).comm);
         (*row).table_id = 0;
+        tree::comm(task, &raw mut (*row).comm);
+        (*record).live = 0;
+        (*record).highest = 0;
         if let Some(state) = state {
             let head = &raw mut (*state).head;
             (*row).table_id = (*head).id;
-            let locked = lock(state);
-            if let Some(request) = request(Program::Exec, task, files, 0, now) {
-                look(request, state, Scope::All, ANYWHERE);
-            }
+            look_all(Program::Exec, state, task, files, now);
             restart_image(head, now);
-            if let Some(entry) = entry.as_mut() {
-                let record = entry.as_mut_ptr();
-                copy(&raw mut (*record).kinds, &raw const (*head).kinds);
-                (*record).live = (*head).live;
-                (*record).highest = (*head).highest;
-            }
-            unlock(state, locked);
+            copy(&raw mut (*record).kinds, &raw const (*head).kinds);
+            (*record).live = (*head).live;
+            (*record).highest = (*head).highest;
         }
-        if let Some(mut entry) = entry {
-            let record = entry.as_mut_ptr();
-            copy(&raw mut (*record).row, row);
-            (*record).flags = flags;
-            (*record).old_tid = old_tid;
-            (*record).soft = soft_limit(task);
-            bpf_probe_read_kernel_str(
-                (&raw mut (*record).filename).cast(),
-                FILENAME as u32,
-                filename.address() as *const _,
-            );
-            entry.submit(0);
-        }
+        copy(&raw mut (*record).row, row);
+        (*record).old_tid = old_tid;
+        (*record).soft = soft_limit(task);
+        let name = &raw mut (*record).filename;
+        bpf_probe_read_kernel_str(name.cast(), FILENAME as u32, filename.address() as *const _);
+        emit::send_exec(record, now);
+    }
+}
+
+/// The spawn window of a child's spawner ends with the child's exec.
+#[inline(always)]
+fn end_window(record: *mut ExecRecord, row: *const ProcRow, now: u64) {
+    // SAFETY: `row`, `record` and states are valid map values.
+    unsafe {
+        let Some(spawner) = table::find_id((*row).spawner_files, (*row).spawner_table_id) else { return };
+        let head = &raw mut (*spawner).head;
+        let locked = lock(spawner);
+        copy(&raw mut (*record).spawner, head);
+        (*record).thread = credit_window(head, (*row).spawner_tid);
+        (*record).flags |= exec_flag::HAS_SPAWNER;
+        restart_window(head, now);
+        unlock(spawner, locked);
     }
 }
 
@@ -342,8 +321,8 @@ pub fn exited(task: Object) {
 #[inline(always)]
 fn look_all(program: Program, state: *mut TableState, task: Object, files: Object, now: u64) {
     let locked = lock(state);
-    if let Some(request) = request(program, task, files, 0, now) {
-        look(request, state, Scope::All, ANYWHERE);
+    if let Some(scratch) = request(program, task, files, 0, now) {
+        look(scratch, state, Scope::All, ANYWHERE);
     }
     unlock(state, locked);
 }

@@ -54,8 +54,6 @@ pub struct Request {
     pub(super) tid: u32,
     /// Soft limit, descriptors.
     pub(super) soft: u32,
-    /// Who looks.
-    pub(super) program: u32,
     /// [`Scope`].
     pub(super) scope: u32,
     /// The number, for the scopes that have one.
@@ -66,8 +64,6 @@ pub struct Request {
     pub(super) credit: u32,
     /// Whether `live` went up without the marks having been set.
     pub(super) raised: u32,
-    /// Always 0.
-    pub(super) spare: u32,
 }
 
 /// What callbacks get a pointer to. What changes from call to call is in [`Cursor`], in memory that the verifier does not
@@ -93,8 +89,8 @@ pub struct Cursor {
     word: u32,
     /// What the pass works on, [`pass`].
     pass: u32,
-    /// Always 0.
-    spare: u32,
+    /// Index of the chunk that comes next.
+    chunk: u32,
 }
 
 /// Values of [`Cursor::pass`].
@@ -109,7 +105,7 @@ mod pass {
 
 /// Prepares a look at `files` in the working memory of `program`. None if the kernel has taken the table away meanwhile.
 #[inline(always)]
-pub fn request(program: Program, task: Object, files: Object, tid: u32, now: u64) -> Option<*mut Request> {
+pub fn request(program: Program, task: Object, files: Object, tid: u32, now: u64) -> Option<*mut Scratch> {
     let fdt = files.follow(offset!(files_fdt));
     if fdt.is_null() {
         return None;
@@ -126,77 +122,122 @@ pub fn request(program: Program, task: Object, files: Object, tid: u32, now: u64
         (*request).max = fdt.load(offset!(fdt_max));
         (*request).tid = tid;
         (*request).soft = soft_limit(task);
-        (*request).program = program as u32;
-        Some(request)
+        Some(scratch)
     }
 }
 
 /// Looks. The caller holds the lock, or went on without.
 #[inline(always)]
-pub fn look(request: *mut Request, state: *mut TableState, scope: Scope, number: u32) {
+pub fn look(scratch: *mut Scratch, state: *mut TableState, scope: Scope, number: u32) {
     // SAFETY: valid working memory.
     unsafe {
+        let request = &raw mut (*scratch).request;
         (*request).scope = scope as u32;
         (*request).number = number;
+        if fdtide_look(state, scratch) == next::FAR && fdtide_look_far(state, scratch) == next::AGAIN {
+            // It has lost its highest number: all of it is looked at to know the next.
+            (*request).scope = Scope::All as u32;
+            fdtide_look(state, scratch);
+            fdtide_look_far(state, scratch);
+        }
     }
-    fdtide_look(state, request);
 }
 
-/// [`look`].
+/// What is to be done after a part of a look. The parts are functions of their own because the stack is too small for one.
+mod next {
+    /// Nothing.
+    pub const DONE: u32 = 0;
+    /// Numbers from 1,024 up.
+    pub const FAR: u32 = 1;
+    /// Everything.
+    pub const AGAIN: u32 = 2;
+}
+
+/// The part of a look that concerns the first 1,024 numbers.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub extern "C" fn fdtide_look(state: *mut TableState, request: *mut Request) -> u32 {
-    if state.is_null() || request.is_null() {
-        return 0;
+pub extern "C" fn fdtide_look(state: *mut TableState, scratch: *mut Scratch) -> u32 {
+    if state.is_null() || scratch.is_null() {
+        return next::DONE;
     }
-    // SAFETY: valid memory of the types' sizes, which the verifier checks; callbacks get a look that outlives the call.
+    // SAFETY: valid memory of the types' sizes, which the verifier checks.
     unsafe {
-        let head = &raw mut (*state).head;
-        let Some(scratch) = SCRATCH.get_ptr_mut((*request).program) else { return 0 };
-        let mut look = Look { state, chunk: &raw mut (*state).first, scratch };
-        (*look.cursor()).base = 0;
-        let scope = (*request).scope;
-        let whole = scope >= Scope::All as u32;
-        let number = if whole { NO_NUMBER } else { (*request).number };
-        let max = (*request).max;
-        if !whole && number >= max {
-            return 0;
-        }
+        let request = &raw mut (*scratch).request;
         (*request).highest = NO_NUMBER;
         (*request).raised = 0;
-        let index = if whole { 0 } else { number / CHUNK_NUMBERS as u32 };
-        if index >= MAX_CHUNKS {
-            count(Counter::BeyondRange);
-            return 0;
+        let whole = (*request).scope >= Scope::All as u32;
+        let number = (*request).number;
+        if !whole && number >= (*request).max {
+            return next::DONE;
         }
-        if index != 0 && !enter(&mut look, index) {
-            return 0;
+        if !whole && number >= CHUNK_NUMBERS as u32 {
+            return next::FAR;
         }
-        compare(&mut look, number);
-        // A table with more chunks that may have lost its highest number needs all of it looked at to know the next.
-        let lost = (*head).top_chunk != 0
-            && !whole
-            && ((*request).highest == NO_NUMBER || (*request).highest < (*head).highest);
-        if lost && index != 0 {
-            look.chunk = &raw mut (*state).first;
-            (*look.cursor()).base = 0;
-            compare(&mut look, NO_NUMBER);
+        let mut look = Look { state, chunk: &raw mut (*state).first, scratch };
+        (*look.cursor()).base = 0;
+        compare(&mut look, if whole { NO_NUMBER } else { number });
+        if whole && (*request).max > CHUNK_NUMBERS as u32 {
+            return next::FAR;
         }
-        if (whole || lost) && max > CHUNK_NUMBERS as u32 {
-            let chunks = max / CHUNK_NUMBERS as u32;
-            let chunks = if chunks > MAX_CHUNKS { MAX_CHUNKS } else { chunks };
-            bpf_loop(chunks - 1, chunk_step as *mut c_void, (&raw mut look).cast(), 0);
+        finish(state, request);
+    }
+    next::DONE
+}
+
+/// The part of a look that concerns the numbers from 1,024 up.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_look_far(state: *mut TableState, scratch: *mut Scratch) -> u32 {
+    if state.is_null() || scratch.is_null() {
+        return next::DONE;
+    }
+    // SAFETY: valid memory of the types' sizes, which the verifier checks; the callback gets a look that outlives the call.
+    unsafe {
+        let request = &raw mut (*scratch).request;
+        let mut look = Look { state, chunk: &raw mut (*state).first, scratch };
+        let chunks = (*request).max / CHUNK_NUMBERS as u32;
+        let chunks = if chunks > MAX_CHUNKS { MAX_CHUNKS } else { chunks };
+        let mut from = 0;
+        let mut steps = chunks;
+        if (*request).scope < Scope::All as u32 {
+            from = (*request).number / CHUNK_NUMBERS as u32;
+            steps = 1;
+            if from >= MAX_CHUNKS {
+                count(Counter::BeyondRange);
+                return next::DONE;
+            }
         }
-        if (*request).highest != NO_NUMBER {
-            (*head).highest = (*request).highest;
-        } else {
-            (*head).highest = 0;
+        (*look.cursor()).chunk = from;
+        bpf_loop(steps, chunk_step as *mut c_void, (&raw mut look).cast(), 0);
+        if (*request).scope < Scope::All as u32
+            && (*request).highest == NO_NUMBER
+            && (*state).head.highest / CHUNK_NUMBERS as u32 == from
+        {
+            return next::AGAIN;
+        }
+        finish(state, request);
+    }
+    next::DONE
+}
+
+/// Notes what the look as a whole has found.
+#[inline(always)]
+fn finish(state: *mut TableState, request: *mut Request) {
+    // SAFETY: valid map values.
+    unsafe {
+        let head = &raw mut (*state).head;
+        let found = (*request).highest;
+        let found = if found == NO_NUMBER { 0 } else { found };
+        // A look at one chunk knows nothing of higher ones.
+        let chunk = (*request).number / CHUNK_NUMBERS as u32;
+        let whole = (*request).scope >= Scope::All as u32;
+        if whole || found > (*head).highest || (*head).highest / CHUNK_NUMBERS as u32 == chunk {
+            (*head).highest = found;
         }
         (*head).flags &= !flag::RECHECK;
         (*head).soft = (*request).soft;
         marks(head, request);
     }
-    0
 }
 
 /// Soft limit on descriptors of a task's process.
@@ -430,14 +471,19 @@ unsafe extern "C" fn bit_step(_: u32, look: *mut c_void) -> i64 {
 /// Steps of a pass at most: every number, and every word.
 const STEPS: u32 = (CHUNK_NUMBERS + CHUNK_WORDS) as u32;
 
-/// One chunk above the first.
-unsafe extern "C" fn chunk_step(index: u32, look: *mut c_void) -> i64 {
-    // SAFETY: `fdtide_look` hands over a look that outlives the call; valid map values.
+/// The next chunk above the first, and the requested number if the look is about one.
+unsafe extern "C" fn chunk_step(_: u32, look: *mut c_void) -> i64 {
+    // SAFETY: `fdtide_look_far` hands over a look that outlives the call; valid map values.
     unsafe {
         let look = &mut *look.cast::<Look>();
-        let index = index + 1;
-        let key = ChunkKey { files: (*look.request()).files, index: u64::from(index) };
-        if CHUNKS.get_ptr_mut(key).is_none() {
+        let request = look.request();
+        let index = (*look.cursor()).chunk;
+        (*look.cursor()).chunk = index + 1;
+        if index == 0 {
+            return 0;
+        }
+        let one = (*request).scope < Scope::All as u32;
+        if !one && CHUNKS.get_ptr_mut(ChunkKey { files: (*request).files, index: u64::from(index) }).is_none() {
             // Most of a large table is empty: no chunk is made for numbers that were never used.
             (*look.cursor()).base = index * CHUNK_NUMBERS as u32;
             let Some(empty) = EMPTY_CHUNK.get_ptr(0) else { return 0 };
@@ -446,7 +492,7 @@ unsafe extern "C" fn chunk_step(index: u32, look: *mut c_void) -> i64 {
             }
         }
         if enter(look, index) {
-            compare(look, NO_NUMBER);
+            compare(look, if one { (*request).number } else { NO_NUMBER });
         }
     }
     0

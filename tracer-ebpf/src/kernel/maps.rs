@@ -6,7 +6,8 @@ use aya_ebpf::{
     maps::{Array, HashMap, PerCpuArray, RingBuf},
 };
 use fdtide_abi::{
-    Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config, table::CHUNK_WORDS,
+    Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config, event::ExecRecord,
+    table::CHUNK_WORDS,
 };
 
 use crate::kernel::look::{Cursor, Request};
@@ -141,6 +142,10 @@ pub struct Scratch {
     /// Where the comparison is.
     pub cursor: Cursor,
 }
+
+/// Where exec records are made.
+#[map]
+pub static EXECS: PerCpuArray<ExecRecord> = PerCpuArray::with_max_entries(1, 0);
 
 /// Records to the agent.
 #[map]

@@ -12,8 +12,8 @@ use fdtide_abi::{
 use crate::kernel::{
     emit,
     lock::{lock, unlock},
-    look::{Request, Scope, look, request},
-    maps::{CHUNKS, EMPTY, LAST_ID, Program, TABLES, count, insert},
+    look::{Scope, look, request},
+    maps::{CHUNKS, EMPTY, LAST_ID, Program, Scratch, TABLES, count, insert},
     mark::restart_life,
     read::{Object, fetch_add, offset},
 };
@@ -35,33 +35,33 @@ pub fn find_id(files: u64, id: u64) -> Option<*mut TableState> {
 /// Starts to follow a table that existed before: everything in it was there when it was first seen.
 #[inline(always)]
 pub fn seed(program: Program, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
-    let request = request(program, task, files, 0, now)?;
-    fdtide_seed(request, owner, 0);
-    find(files)
+    let scratch = request(program, task, files, 0, now)?;
+    let made = fdtide_seed(scratch, owner);
+    fill(scratch, find(files)?, made)
 }
 
 /// As [`seed`], for a table that the kernel has just made: what stands at its address ended unseen.
 #[inline(always)]
 pub fn seed_new(program: Program, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
-    let request = request(program, task, files, 0, now)?;
-    fdtide_seed(request, owner, 1);
-    find(files)
+    let scratch = request(program, task, files, 0, now)?;
+    // SAFETY: valid working memory. Volatile, so that a number comes out of it and not the typed pointer that went in.
+    end(unsafe { core::ptr::read_volatile(&raw const (*scratch).request.files) }, now, table_reason::REPLACED);
+    let made = fdtide_seed(scratch, owner);
+    fill(scratch, find(files)?, made)
 }
 
-/// [`seed`].
+/// Makes an empty, locked state for the requested table: 1, or 0 if there is one already or no room.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub extern "C" fn fdtide_seed(request: *mut Request, owner: u32, new: u32) -> u32 {
-    if request.is_null() {
+pub extern "C" fn fdtide_seed(scratch: *mut Scratch, owner: u32) -> u32 {
+    if scratch.is_null() {
         return 0;
     }
     // SAFETY: valid memory of the types' sizes, which the verifier checks.
     unsafe {
+        let request = &raw const (*scratch).request;
         let (files, now) = ((*request).files, (*request).now);
         let Some(empty) = EMPTY.get_ptr(0) else { return 0 };
-        if new != 0 {
-            end(files, now, table_reason::REPLACED);
-        }
         // The agent has set the empty table's lock: nobody looks before it is filled.
         if !insert(&TABLES, &files, empty, u64::from(BPF_NOEXIST)) {
             if TABLES.get_ptr(files).is_none() {
@@ -70,12 +70,31 @@ pub extern "C" fn fdtide_seed(request: *mut Request, owner: u32, new: u32) -> u3
             return 0;
         }
         let Some(state) = TABLES.get_ptr_mut(files) else { return 0 };
-        let head = &raw mut (*state).head;
-        name(head, files, owner, now, flag::SEEDED);
-        look(request, state, Scope::Seed, NO_NUMBER);
-        restart_life(head, now);
-        unlock(state, true);
+        name(&raw mut (*state).head, files, owner, now, flag::SEEDED);
     }
+    1
+}
+
+/// Fills a state that was just made and is still locked, and opens it to others.
+#[inline(always)]
+fn fill(scratch: *mut Scratch, state: *mut TableState, made: u32) -> Option<*mut TableState> {
+    if made != 0 {
+        look(scratch, state, Scope::Seed, NO_NUMBER);
+        fdtide_begin(state, scratch);
+    }
+    Some(state)
+}
+
+/// Starts every mark at the level found, and unlocks.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_begin(state: *mut TableState, scratch: *mut Scratch) -> u32 {
+    if state.is_null() || scratch.is_null() {
+        return 0;
+    }
+    // SAFETY: valid memory of the types' sizes, which the verifier checks.
+    unsafe { restart_life(&raw mut (*state).head, (*scratch).request.now) };
+    unlock(state, true);
     0
 }
 
@@ -89,35 +108,38 @@ pub fn copy(
     owner: u32,
     now: u64,
 ) -> Option<*mut TableState> {
-    let request = request(program, task, files, 0, now)?;
+    let scratch = request(program, task, files, 0, now)?;
     // With other threads about, a slot of the original may have been about to be looked at again.
     let threads: u32 = Object::current().follow(offset!(task_signal)).load(offset!(signal_threads));
-    fdtide_copy(from, request, owner, if threads > 1 { flag::RECHECK } else { 0 });
-    find(files)
+    // SAFETY: a valid map value.
+    let from = unsafe { (*from).head.files };
+    let made = fdtide_copy(from, scratch, owner, if threads > 1 { flag::RECHECK } else { 0 });
+    fill(scratch, find(files)?, made)
 }
 
-/// [`copy`].
+/// Makes a locked copy of the state at the address `from` for the requested table: 1, or 0 if there is no room. (Before 6.2
+/// a map takes a value from another map only by way of a look-up, hence the address.)
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub extern "C" fn fdtide_copy(from: *mut TableState, request: *mut Request, owner: u32, flags: u32) -> u32 {
-    if from.is_null() || request.is_null() {
+pub extern "C" fn fdtide_copy(from: u64, scratch: *mut Scratch, owner: u32, flags: u32) -> u32 {
+    if scratch.is_null() {
         return 0;
     }
+    let Some(original) = TABLES.get_ptr_mut(from) else { return 0 };
     // SAFETY: valid memory of the types' sizes, which the verifier checks; callbacks get a job that outlives the call.
     unsafe {
-        let (files, now) = ((*request).files, (*request).now);
-        let from_head = &raw mut (*from).head;
-        let locked = lock(from);
+        let (files, now) = ((*scratch).request.files, (*scratch).request.now);
+        let locked = lock(original);
         // What stands at this address ended unseen: the kernel gives addresses away again at once.
         end(files, now, table_reason::REPLACED);
         // The copy begins with its lock set, as the original's is.
-        let inserted = insert(&TABLES, &files, from, 0);
-        let top = (*from_head).top_chunk;
+        let inserted = insert(&TABLES, &files, original, 0);
+        let top = (*original).head.top_chunk;
         if top != 0 {
-            let mut job = ChunkJob { from: (*from_head).files, to: files };
+            let mut job = ChunkJob { from, to: files };
             bpf_loop(top, copy_chunk as *mut c_void, (&raw mut job).cast(), 0);
         }
-        unlock(from, locked);
+        unlock(original, locked);
         if !inserted {
             count(Counter::TableFull);
             return 0;
@@ -132,11 +154,8 @@ pub extern "C" fn fdtide_copy(from: *mut TableState, request: *mut Request, owne
         for failure in 0..FAILURES {
             (*head).failures[failure].count = 0;
         }
-        look(request, state, Scope::Seed, NO_NUMBER);
-        restart_life(head, now);
-        unlock(state, true);
     }
-    0
+    1
 }
 
 /// Gives a new state its identity.

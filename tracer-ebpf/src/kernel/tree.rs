@@ -5,7 +5,7 @@ use fdtide_abi::{Counter, OFFSET_NONE, ProcRow, table::COMM, table::proc_flag};
 
 use crate::kernel::{
     maps::{PROCS, Program, SCRATCH, Switch, count, insert, turn_on},
-    read::{Object, offset},
+    read::{Object, copy, offset},
 };
 
 /// A kernel thread (`PF_KTHREAD`, include/linux/sched.h, v6.12).
@@ -125,6 +125,20 @@ pub fn set_spawner(row: *mut ProcRow, task: Object, files: u64, table_id: u64) {
         (*row).flags |= proc_flag::SPAWNER_KNOWN;
         comm(leader, &raw mut (*row).spawner_comm);
         comm(task, &raw mut (*row).spawner_thread);
+    }
+}
+
+/// A process that execs again is its own spawner; `tid` is the thread that called exec.
+#[inline(always)]
+pub fn set_own_spawner(row: *mut ProcRow, tid: u32) {
+    // SAFETY: a valid map value.
+    unsafe {
+        (*row).spawner_tgid = (*row).tgid;
+        (*row).spawner_tid = tid;
+        (*row).spawner_start_ns = (*row).start_ns;
+        (*row).spawner_files = (*row).files;
+        (*row).spawner_table_id = (*row).table_id;
+        copy(&raw mut (*row).spawner_comm, &raw const (*row).comm);
     }
 }
 
