@@ -41,6 +41,16 @@ pub(super) enum Verb {
     /// Trace a running process and all its present and future descendants
     #[command(after_help = ATTACH_EXAMPLES)]
     Attach(AttachArgs),
+    /// Say what this kernel allows, which backend would be taken, and what is missing
+    #[command(after_help = "Exit status: 0 if fdtide can run here; 1 if it can't.")]
+    Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// For a script
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -33,6 +33,7 @@ fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
     runtime.block_on(async {
         let mut trace = Trace::start(&args.common, debug)?;
         trace.target(args.pid)?;
+        trace.settle_down();
         let signals = Signals::new(&set).context("failed to listen to signals")?;
         let deadline = async {
             match args.duration {

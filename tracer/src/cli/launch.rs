@@ -2,10 +2,10 @@
 //! until it is traced.
 
 use std::{
-    ffi::OsString,
+    ffi::{CString, OsString},
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
-    os::unix::process::CommandExt as _,
-    process::Command,
+    os::unix::ffi::OsStrExt as _,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use crate::event::Exit;
@@ -140,9 +140,38 @@ fn child(command: &[OsString], nofile: Option<u64>, mut go: PipeReader, mut outc
 
 /// Only returns if it fails.
 fn become_command(command: &[OsString]) -> io::Error {
-    let Some((program, arguments)) = command.split_first() else { return io::Error::from_raw_os_error(libc::ENOENT) };
-    Command::new(program).args(arguments).exec()
+    let words: Result<Vec<CString>, _> = command.iter().map(|word| CString::new(word.as_bytes())).collect();
+    let Ok(words) = words else { return io::Error::from_raw_os_error(libc::EINVAL) };
+    let Some(program) = words.first() else { return io::Error::from_raw_os_error(libc::ENOENT) };
+    let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    // SAFETY: valid strings, and a list of them that ends in null.
+    unsafe {
+        // The language's runtime ignores it for itself; the command gets what we were started with.
+        libc::signal(libc::SIGPIPE, SIGPIPE_AT_START.load(Ordering::Relaxed));
+        libc::execvp(program.as_ptr(), pointers.as_ptr());
+    }
+    io::Error::last_os_error()
 }
+
+/// What was to be done about SIGPIPE before the language's runtime changed it.
+static SIGPIPE_AT_START: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
+
+/// Runs before `main` and the runtime.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static NOTE_SIGPIPE: extern "C" fn() = {
+    extern "C" fn note() {
+        // SAFETY: a place for the answer; nothing is changed.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            if libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action) == 0 {
+                SIGPIPE_AT_START.store(action.sa_sigaction, Ordering::Relaxed);
+            }
+        }
+    }
+    note
+};
 
 /// Sets the soft limit on descriptors.
 fn limit(nofile: Option<u64>) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 mod args;
 mod attach;
+mod doctor;
 mod fail;
 mod launch;
 mod run;
@@ -26,5 +27,6 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.verb {
         Verb::Run(options) => run::run(&options, cli.debug),
         Verb::Attach(options) => attach::attach(&options, cli.debug),
+        Verb::Doctor(options) => doctor::doctor(&options),
     }
 }

@@ -63,6 +63,7 @@ fn prepare(args: &RunArgs, debug: bool, held: &Held) -> anyhow::Result<(Trace, t
     let _entered = runtime.enter();
     let mut trace = Trace::start(&args.common, debug)?;
     trace.waiting(held.pid())?;
+    trace.settle_down();
     let signals = Signals::new(&set).context("failed to listen to signals")?;
     drop(_entered);
     Ok((trace, runtime, signals))

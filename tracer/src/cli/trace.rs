@@ -17,7 +17,7 @@ use super::{
 use crate::{
     model::{Options, Plan, RootEnd},
     pipeline::{self, Pipeline},
-    probe::{Backend, Choice, LoadOptions, Session},
+    probe::{Backend, Choice, LoadOptions, Session, privileges},
     sink,
 };
 
@@ -88,6 +88,13 @@ impl Trace {
     /// Traced processes that have not ended.
     pub(super) fn alive(&self) -> usize {
         self.pipeline.alive()
+    }
+
+    /// Every target is there: gives up the rights that only finding and hooking them took.
+    pub(super) fn settle_down(&self) {
+        if let Err(error) = privileges::drop_unneeded(matches!(self.output, Output::Pending(..))) {
+            log::warn!("the capabilities that are no longer needed could not be given up: {error}");
+        }
     }
 
     /// Waits for records and takes them.

@@ -2,7 +2,7 @@
 //!
 //! Only what member look-up needs is kept: structures and unions, and the ways to them (Documentation/bpf/btf.rst, v6.12).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 const MAGIC: u16 = 0xeb9f;
 
@@ -36,6 +36,8 @@ pub struct Btf<'a> {
     structs: HashMap<&'a [u8], u32>,
     /// Functions by name.
     funcs: HashMap<&'a [u8], u32>,
+    /// Names of typedefs.
+    typedefs: HashSet<&'a [u8]>,
 }
 
 mod kind {
@@ -82,7 +84,14 @@ impl<'a> Btf<'a> {
         };
         let types = part(word(bytes, 8)? as usize, word(bytes, 12)? as usize)?;
         let strings = part(word(bytes, 16)? as usize, word(bytes, 20)? as usize)?;
-        let mut btf = Self { types, strings, starts: vec![0], structs: HashMap::new(), funcs: HashMap::new() };
+        let mut btf = Self {
+            types,
+            strings,
+            starts: vec![0],
+            structs: HashMap::new(),
+            funcs: HashMap::new(),
+            typedefs: HashSet::new(),
+        };
         let mut at = 0;
         while at < types.len() {
             let id = btf.starts.len() as u32;
@@ -113,6 +122,9 @@ impl<'a> Btf<'a> {
                 kind::FUNC => {
                     btf.funcs.entry(name).or_insert(id);
                 }
+                kind::TYPEDEF => {
+                    btf.typedefs.insert(name);
+                }
                 _ => {}
             }
             at += 12 + extra;
@@ -127,6 +139,12 @@ impl<'a> Btf<'a> {
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
         self.funcs.contains_key(name.as_bytes())
+    }
+
+    /// Whether the kernel describes a typedef of this name; each BTF tracepoint has one.
+    #[must_use]
+    pub fn has_typedef(&self, name: &str) -> bool {
+        self.typedefs.contains(name.as_bytes())
     }
 
     /// Whether the kernel describes a structure of this name.

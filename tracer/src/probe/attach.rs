@@ -2,12 +2,13 @@
 
 use aya::{
     Btf, Ebpf,
-    programs::{BtfTracePoint, FExit, Iter, KProbe, ProgramError, links::FdLink},
+    programs::{BtfTracePoint, FExit, Iter, KProbe, ProgramError, kprobe::KProbeError, links::FdLink},
 };
 
 use super::{
     error::ProbeError,
     hooks::{Hook, Place, WALK},
+    privileges,
 };
 
 /// An attached program. Dropping it detaches.
@@ -89,12 +90,17 @@ pub(super) fn program_error(program: &'static str, source: ProgramError) -> Prob
         ProgramError::LoadError { io_error, verifier_log } => {
             ("at load", io_error.raw_os_error(), last_lines(&verifier_log.to_string()))
         }
+        ProgramError::KProbeError(KProbeError::FileError { filename, .. }) => (
+            "at attach",
+            None,
+            format!("this kernel has no kprobes (CONFIG_KPROBES is off): `{}` is not there", filename.display()),
+        ),
         ProgramError::SyscallError(error) => ("at attach", error.io_error.raw_os_error(), String::new()),
         ProgramError::Btf(error) => ("before load", None, error.to_string()),
         other => ("at attach", None, other.to_string()),
     };
     let why = match errno {
-        Some(libc::EPERM) => "a missing capability (CAP_BPF, CAP_PERFMON) or a security module denies it".to_owned(),
+        Some(libc::EPERM) => denied(),
         Some(libc::EACCES) => format!("the verifier rejects it on this kernel; please report this: {log}"),
         Some(libc::EINVAL) => format!("this kernel lacks something that it needs: {log}"),
         Some(libc::ENOENT) => "this kernel can't probe that function".to_owned(),
@@ -103,6 +109,18 @@ pub(super) fn program_error(program: &'static str, source: ProgramError) -> Prob
     };
     log::debug!("program `{program}`: {source}");
     ProbeError::Program { program, at, why: why.trim_end_matches([' ', ':']).to_owned() }
+}
+
+/// Why the kernel says EPERM.
+fn denied() -> String {
+    let missing = privileges::missing();
+    if missing.is_empty() {
+        return format!(
+            "EPERM though {} are held: a security module denies programs of this type",
+            privileges::names(&privileges::NEEDED)
+        );
+    }
+    format!("{} missing", privileges::names(&missing))
 }
 
 /// The end of a verifier log says what was wrong; its statistics do not.

@@ -32,10 +32,10 @@ pub enum ProbeError {
     #[error(transparent)]
     TooOld(#[from] TooOld),
     /// The rights to load programs are missing.
-    #[error("not permitted to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON (have: {have})")]
+    #[error("not permitted to load BPF programs: {missing}; run as root, or with CAP_BPF and CAP_PERFMON")]
     NotPermitted {
-        /// What the process may do.
-        have: String,
+        /// What is missing.
+        missing: String,
     },
     /// The object file can't be used.
     #[error("failed to read the kernel object `{path}`")]

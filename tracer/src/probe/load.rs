@@ -5,11 +5,11 @@ use std::{fs, path::PathBuf};
 use aya::{Btf, Ebpf, EbpfLoader, maps::Array};
 use fdtide_abi::{Config, Offsets, TableState};
 
-use super::error::ProbeError;
+use super::{error::ProbeError, privileges};
 use crate::kernel::{btf, features, offsets};
 
 /// The kernel object, built by `cargo xtask build-ebpf`.
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/fdtide.bpf.o");
+pub(super) static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/fdtide.bpf.o");
 
 /// Names an object file to load instead of the one built in; for proving a fresh build.
 pub const OBJECT_ENV: &str = "FDTIDE_BPF_OBJECT";
@@ -83,17 +83,18 @@ fn refused(error: aya::EbpfError) -> ProbeError {
     if std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source()).any(|error| {
         error.downcast_ref::<std::io::Error>().is_some_and(|error| error.raw_os_error() == Some(libc::EPERM))
     }) {
-        return ProbeError::NotPermitted { have: capabilities() };
+        return not_permitted();
     }
     ProbeError::Load(Box::new(error))
 }
 
-/// The effective capability set, as the kernel prints it.
-fn capabilities() -> String {
-    fs::read_to_string("/proc/self/status")
-        .ok()
-        .and_then(|status| {
-            status.lines().find_map(|line| line.strip_prefix("CapEff:").map(|set| set.trim().to_owned()))
-        })
-        .map_or_else(|| "unknown".to_owned(), |set| format!("CapEff {set}"))
+/// Says what is missing, or that it is not a capability.
+pub(super) fn not_permitted() -> ProbeError {
+    let missing = privileges::missing();
+    let missing = if missing.is_empty() {
+        "the capabilities are there, so a security module denies it".to_owned()
+    } else {
+        format!("{} missing", privileges::names(&missing))
+    };
+    ProbeError::NotPermitted { missing }
 }

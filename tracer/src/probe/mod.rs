@@ -2,10 +2,13 @@
 
 mod attach;
 pub mod backend;
+pub mod baseline;
+pub mod doctor;
 pub mod error;
 pub mod hooks;
 pub mod load;
 mod misses;
+pub mod privileges;
 mod selftest;
 pub mod session;
 
