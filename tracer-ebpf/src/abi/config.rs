@@ -39,6 +39,8 @@ pub mod class {
     pub const READ: u8 = 6;
     /// recvmsg, recvmmsg: as [`CREATE`], and a failure may hide in a success.
     pub const RECEIVE: u8 = 7;
+    /// pipe, pipe2, socketpair: two new descriptors, whose numbers are in user memory.
+    pub const PAIR: u8 = 12;
     /// landlock_create_ruleset: as [`RET`], unless it is asked for a version, which is no descriptor.
     pub const RULESET: u8 = 10;
     /// signalfd, signalfd4: as [`RET`], unless the first argument names one that is there.
@@ -65,7 +67,6 @@ const COMPARE: &[u16] = &[
     426, 427, // io_uring_enter io_uring_register
 ];
 const CREATE: &[u16] = &[
-    22, 293, 53, // pipe pipe2 socketpair: both numbers show in the bitmap
     16, 55, 321, // ioctl getsockopt bpf
 ];
 
@@ -89,6 +90,9 @@ pub const X86_64: [u8; CLASSES] = {
     table = fill(table, CREATE, class::CREATE);
     table = fill(table, READ, class::READ);
     table = fill(table, RECEIVE, class::RECEIVE);
+    table[22] = class::PAIR;
+    table[293] = class::PAIR;
+    table[53] = class::PAIR;
     table[317] = class::SECCOMP;
     table[444] = class::RULESET;
     table[282] = class::SIGNALFD;
@@ -110,6 +114,8 @@ pub const I386: [u8; CLASSES] = {
     table
 };
 
+/// `socketpair` writes its two descriptors to its fourth argument; the pipe calls to their first.
+pub const NR_SOCKETPAIR: u64 = 53;
 /// `recvmsg`, whose message tells that descriptors were left out.
 pub const NR_RECVMSG: u64 = 47;
 /// Offset of `msg_flags` in `struct user_msghdr` (include/linux/socket.h, v6.12), 64-bit.

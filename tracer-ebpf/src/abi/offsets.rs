@@ -102,6 +102,7 @@ offsets! {
     regs_di = "pt_regs"."di", required;
     regs_si = "pt_regs"."si", required;
     regs_dx = "pt_regs"."dx", required;
+    regs_r10 = "pt_regs"."r10", required;
     regs_bx = "pt_regs"."bx", required;
     task_seccomp_filter = "task_struct"."seccomp.filter", optional;
     filter_prev = "seccomp_filter"."prev", optional;

@@ -38,6 +38,7 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         None
     };
     let first: u32 = if compat { regs.load(offset!(regs_bx)) } else { regs.load(offset!(regs_di)) };
+    let mut second = ANYWHERE;
     let (scope, number) = match class {
         class::NONE if !under_listener(row) => return 0,
         class::NONE | class::READ => (Scope::All, ANYWHERE),
@@ -50,6 +51,13 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         }
         _ if failed.is_some() || under_listener(row) => (Scope::All, ANYWHERE),
         _ if ret < 0 => return 0,
+        class::PAIR => match pair(nr, regs) {
+            Some(numbers) => {
+                second = numbers[1];
+                (Scope::Own, numbers[0])
+            }
+            None => (Scope::AllOwn, ANYWHERE),
+        },
         class::FCNTL if !config::F_DUPFD.contains(&u64::from(regs.load::<u32>(offset!(regs_si)))) => return 0,
         class::RULESET if regs.load::<u32>(offset!(regs_dx)) != 0 => return 0,
         class::SIGNALFD if first != u32::MAX => return 0,
@@ -57,6 +65,9 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         _ => (Scope::Own, ret as u32),
     };
     changed(Program::SysExit, task, row, scope, number, failed);
+    if second != ANYWHERE {
+        changed(Program::SysExit, task, row, scope, second, None);
+    }
     0
 }
 
@@ -65,6 +76,18 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
 pub fn io_uring_complete(_: BtfTracePointContext) -> i32 {
     poked(Program::Uring, 0, Scope::All, ANYWHERE);
     0
+}
+
+/// The two numbers that the syscall wrote to user memory, if they can be read back.
+#[inline(always)]
+fn pair(nr: u64, regs: Object) -> Option<[u32; 2]> {
+    let place: u64 =
+        if nr == config::NR_SOCKETPAIR { regs.load(offset!(regs_r10)) } else { regs.load(offset!(regs_di)) };
+    let mut numbers = [0u32; 2];
+    // SAFETY: room for both; the helper checks the source.
+    let error =
+        unsafe { bpf_probe_read_user((&raw mut numbers).cast(), size_of::<[u32; 2]>() as u32, place as *const _) };
+    (error == 0).then_some(numbers)
 }
 
 /// Whether something is about that makes such syscalls worth a look.

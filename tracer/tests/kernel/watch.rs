@@ -1,0 +1,147 @@
+//! A trace by the library whose tables can be looked at while it runs.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fdtide::{
+    event::{Event, Head, TableId, decode},
+    model::{Options, Report},
+    pipeline::{self, Pipeline},
+    probe::{Choice, LoadOptions, Session},
+};
+use serde_json::Value;
+
+use crate::support::line::{Differences, failures, number};
+
+/// Hooks attached to one process and its descendants.
+pub struct Watch {
+    session: Session,
+    pipeline: Pipeline,
+    seen: Seen,
+}
+
+/// What the records told so far.
+#[derive(Default)]
+struct Seen {
+    tables: HashMap<u32, TableId>,
+    thread_high: HashMap<TableId, u32>,
+}
+
+impl Watch {
+    /// Loads and attaches the hooks; nothing is traced yet.
+    pub fn start() -> Self {
+        let session = Session::open(Choice::from_env(), &LoadOptions::default()).expect("a session");
+        Self { session, pipeline: Pipeline::new(Options::default()), seen: Seen::default() }
+    }
+
+    /// Traces a process and its descendants.
+    pub fn attach(&mut self, pid: u32) {
+        self.session.add_target(pid).expect("the process is traced");
+    }
+
+    /// Takes the records that wait.
+    fn take(&mut self) {
+        let Self { session, pipeline, seen } = self;
+        session.drain(|bytes| {
+            seen.apply(&decode(bytes).expect("a record of this version"));
+            pipeline.feed(bytes);
+        });
+    }
+
+    /// The table that a process uses now.
+    pub fn table(&mut self, pid: u32) -> Head {
+        self.take();
+        let id = *self.seen.tables.get(&pid).unwrap_or_else(|| panic!("process {pid} is not traced"));
+        let (mut found, mut all, seen) = (None, Vec::new(), &mut self.seen);
+        let look = |bytes: &[u8]| {
+            if let Ok(Event::Table(record)) = decode(bytes) {
+                all.push((record.table.id, record.table.owner));
+                seen.thread(&record.table);
+                if record.table.id == id {
+                    found = Some(record.table);
+                }
+            }
+        };
+        self.session.snapshot(look).expect("a snapshot");
+        found.unwrap_or_else(|| panic!("the table {id:?} of process {pid} is not among those followed: {all:?}"))
+    }
+
+    /// Compares a fixture's line with the table of the process that wrote it.
+    pub fn compare(&mut self, line: &Value, differences: &mut Differences) {
+        let pid = u32::try_from(number(line, "pid")).expect("a pid");
+        let head = self.table(pid);
+        let mut check = |field: &str, got: u64, want: u64| {
+            differences.check(&format!("{} {}, step {}, {field}", line["fixture"], pid, line["step"]), got, want);
+        };
+        let wide = u64::from;
+        check("live", wide(head.live), number(line, "live"));
+        check("highest number", head.highest.map_or(u64::MAX, wide), number(line, "highest_number"));
+        if line["fixture"] == "after-exec" {
+            // The dynamic loader opens one library after the other before the program begins.
+            check("image high-water", wide(head.image.live), number(line, "high_water") + 1);
+        } else {
+            check("high-water", wide(head.life.live), number(line, "high_water"));
+            check("installs", head.installs, number(line, "opens"));
+            check("closes", head.closes, number(line, "closes"));
+            let thread = self.seen.thread_high.get(&head.id).copied().unwrap_or(0);
+            check("thread high-water", thread.into(), number(line, "thread_high_water"));
+        }
+        check("kinds at the high-water mark, added up", head.life.kinds.total(), head.life.live.into());
+        check("failures kept apart", wide(head.failures_other), 0);
+        let about = format!("{} {pid}, step {}", line["fixture"], line["step"]);
+        let got: BTreeMap<String, u64> =
+            head.kinds.iter().map(|(kind, n)| (kind.name().to_owned(), n.into())).collect();
+        differences.check(&format!("{about}, kinds"), got, crate::support::ran::kinds(&line["kinds"]));
+        let got: Vec<_> = head
+            .failures
+            .iter()
+            .map(|f| (f.syscall.name().into_owned(), f.errno.name().into_owned(), f.count.into(), f.live.into()))
+            .collect();
+        differences.check(&format!("{about}, failures"), got, failures(&line["failures"]));
+        for failure in &head.failures {
+            let soft = number(line, "soft_limit");
+            differences.check(&format!("{about}, soft limit at a failure"), failure.soft.into(), soft);
+        }
+    }
+
+    /// Processes that live.
+    pub fn alive(&mut self) -> usize {
+        self.take();
+        self.pipeline.alive()
+    }
+
+    /// Detaches; nothing may have been lost.
+    pub fn finish(mut self) -> Report {
+        self.take();
+        let Self { session, mut pipeline, .. } = self;
+        let plan = pipeline::plan(&session);
+        let stopped = session.stop(|bytes| pipeline.feed(bytes)).expect("it stops");
+        assert_eq!(stopped.lost(), 0);
+        pipeline.finish(plan, &stopped, Vec::new(), None)
+    }
+}
+
+impl Seen {
+    fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Proc(proc) => self.uses(&proc.process),
+            Event::Exec(exec) => {
+                exec.before.iter().chain(&exec.spawner).for_each(|head| self.thread(head));
+                self.uses(&exec.process);
+            }
+            Event::Move(moved) => self.uses(&moved.process),
+            Event::Exit(ended) => ended.table.iter().for_each(|head| self.thread(head)),
+            Event::Table(_) => {}
+        }
+    }
+
+    fn uses(&mut self, process: &fdtide::event::Process) {
+        let table = process.table.expect("the table is followed");
+        self.tables.insert(process.id.pid, table);
+    }
+
+    /// The kernel keeps the thread's mark for one spawn window; a fixture keeps its own for good.
+    fn thread(&mut self, head: &Head) {
+        let high = self.thread_high.entry(head.id).or_default();
+        *high = head.thread_high.max(*high);
+    }
+}

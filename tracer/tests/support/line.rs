@@ -1,0 +1,47 @@
+//! Values of JSON objects, of fixtures and of the tool alike.
+
+use serde_json::Value;
+
+/// A number that must be there.
+pub fn number(value: &Value, path: &str) -> u64 {
+    let found = at(value, path);
+    found.as_u64().unwrap_or_else(|| panic!("`{path}` is {found}, not a number: {value}"))
+}
+
+/// What is at a path of keys with dots; null if there is nothing.
+pub fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
+    path.split('.').fold(value, |value, key| &value[key])
+}
+
+/// The list at a path.
+pub fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
+    let found = at(value, path);
+    found.as_array().unwrap_or_else(|| panic!("`{path}` is {found}, not a list"))
+}
+
+/// Failures as a fixture and as the tool tells them, cut down to what both say.
+pub fn failures(value: &Value) -> Vec<(String, String, u64, u64)> {
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let rows = value.as_array().expect("failures").iter();
+    let rows = rows.map(|row| (text(row, "syscall"), text(row, "errno"), number(row, "count"), number(row, "live")));
+    // Only a full table, or a full system, is a failure of interest to the tool.
+    rows.filter(|(_, errno, ..)| errno == "EMFILE" || errno == "ENFILE").collect()
+}
+
+/// Collects what is not as it should be, so that one run shows everything.
+#[derive(Debug, Default)]
+pub struct Differences(Vec<String>);
+
+impl Differences {
+    /// Notes a difference between `got` and `want`.
+    pub fn check<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, got: T, want: T) {
+        if got != want {
+            self.0.push(format!("{what}: the tool says {got:?}, the truth is {want:?}"));
+        }
+    }
+
+    /// Fails if there was one.
+    pub fn none(self, about: &str) {
+        assert!(self.0.is_empty(), "{about}: {} differences\n  {}", self.0.len(), self.0.join("\n  "));
+    }
+}
