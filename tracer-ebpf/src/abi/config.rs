@@ -64,10 +64,10 @@ const COMPARE: &[u16] = &[
     436, // close_range
     56, 57, 58, 435, 272, // clone fork vfork clone3 unshare
     59, 322, // execve execveat
-    426, 427, // io_uring_enter io_uring_register
+    427, // io_uring_register
 ];
 const CREATE: &[u16] = &[
-    16, 55, 321, // ioctl getsockopt bpf
+    16, 55, 321, 426, // ioctl getsockopt bpf io_uring_enter
 ];
 
 const READ: &[u16] = &[0, 17, 19, 295, 327]; // read pread64 readv preadv preadv2
@@ -104,16 +104,38 @@ pub const X86_64: [u8; CLASSES] = {
     table
 };
 
-/// Class of each syscall number of the 32-bit table. Comparing finds every change but one: what took another's place at
-/// the same number and is of the same kind; so the calls that can do that are told apart.
+/// Calls of the 32-bit table that return a new descriptor (arch/x86/entry/syscalls/syscall_32.tbl, v6.12); from 424 on both
+/// tables have the same numbers.
+const RET_32: &[u16] = &[
+    5, 8, 295, 437, 342, // open creat openat openat2 open_by_handle_at
+    359, 364, 41, // socket accept4 dup
+    254, 329, 323, 328, 322, 291, 332, // epoll eventfd timerfd inotify
+    356, 447, 336, 434, 438, 374, 425, 338, // memfd secretmem perf pidfd getfd userfaultfd io_uring fanotify
+    430, 432, 433, 428, 467, 277, // fsopen fsmount fspick open_tree open_tree_attr mq_open
+];
+const CREATE_32: &[u16] = &[
+    102, 42, 331, 360, // socketcall pipe pipe2 socketpair
+    55, 221, 54, 357, 426, // fcntl fcntl64 ioctl bpf io_uring_enter
+];
+
+/// Class of each syscall number of the 32-bit table. What is not named is compared, which finds every change but who made it
+/// and what took another's place at the same number and is of the same kind.
 pub const I386: [u8; CLASSES] = {
     let mut table = [class::COMPARE; CLASSES];
+    table = fill(table, RET_32, class::RET);
+    table = fill(table, CREATE_32, class::CREATE);
     table[6] = class::CLOSE;
     table[63] = class::DUP2;
     table[330] = class::DUP2;
+    table[321] = class::SIGNALFD;
+    table[327] = class::SIGNALFD;
+    table[354] = class::SECCOMP;
+    table[444] = class::RULESET;
     table
 };
 
+/// `SECCOMP_FILTER_FLAG_NEW_LISTENER` (include/uapi/linux/seccomp.h, v6.12): seccomp returns a descriptor.
+pub const NEW_LISTENER: u32 = 8;
 /// `socketpair` writes its two descriptors to its fourth argument; the pipe calls to their first.
 pub const NR_SOCKETPAIR: u64 = 53;
 /// `recvmsg`, whose message tells that descriptors were left out.

@@ -104,6 +104,7 @@ offsets! {
     regs_dx = "pt_regs"."dx", required;
     regs_r10 = "pt_regs"."r10", required;
     regs_bx = "pt_regs"."bx", required;
+    regs_cx = "pt_regs"."cx", required;
     task_seccomp_filter = "task_struct"."seccomp.filter", optional;
     filter_prev = "seccomp_filter"."prev", optional;
     filter_notif = "seccomp_filter"."notif", optional;

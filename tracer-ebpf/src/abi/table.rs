@@ -106,6 +106,8 @@ pub mod flag {
     pub const RECHECK: u32 = 2;
     /// More than one process uses or used it at a time.
     pub const SHARED: u32 = 4;
+    /// Numbers above the first 1,024 are counted, but there was no room for their slots: it is seeded anew at the next look.
+    pub const INCOMPLETE: u32 = 8;
 }
 
 /// Everything about a table but its slots. Shipped whole in records.

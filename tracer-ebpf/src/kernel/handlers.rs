@@ -297,6 +297,8 @@ pub fn exited(task: Object) {
         if live_threads != 0 {
             return;
         }
+        // It may have given itself another name since.
+        tree::comm(task.follow(offset!(task_leader)), &raw mut (*row).comm);
         let own_files = (*row).files;
         let state = table::find_id(own_files, (*row).table_id);
         let exit_code: u32 = task.load(offset!(task_exit_code));

@@ -16,6 +16,7 @@ use crate::kernel::{
     mark::marks,
     read::{Object, offset, peek},
     slot::{apply, own},
+    table::fdtide_forget,
 };
 
 /// What a look is about, and who is credited with what it finds.
@@ -32,9 +33,16 @@ pub enum Scope {
     All,
     /// Every number; the caller has opened what is new.
     AllOwn,
+    /// Every number, each slot anew: what took another's place shows too.
+    Recheck,
     /// Every number, and what is found was there before the table was first seen.
     Seed,
 }
+
+/// Bytes of a `struct file` or `struct inode` that are copied in one go.
+pub(super) const WINDOW: usize = 128;
+/// A window, with room behind it for a member that starts in its last byte: what the verifier takes for possible.
+pub(super) type Window = [u64; WINDOW / 8 + 1];
 
 /// What a handler wants looked at, and what the look is at: integers only, so that it can be handed to functions that the
 /// verifier checks once, each on its own, and not in every place that they are called from. Working memory.
@@ -64,6 +72,12 @@ pub struct Request {
     pub(super) credit: u32,
     /// Whether `live` went up without the marks having been set.
     pub(super) raised: u32,
+    /// What the file being looked at is, the number of its [`fdtide_abi::Kind`].
+    pub(super) kind: u32,
+    /// Always 0.
+    pub(super) spare: u32,
+    /// Start of the kernel object being classified.
+    pub(super) window: Window,
 }
 
 /// What callbacks get a pointer to. What changes from call to call is in [`Cursor`], in memory that the verifier does not
@@ -134,6 +148,9 @@ pub fn look(scratch: *mut Scratch, state: *mut TableState, scope: Scope, number:
         let request = &raw mut (*scratch).request;
         (*request).scope = scope as u32;
         (*request).number = number;
+        if (*state).head.flags & flag::INCOMPLETE != 0 {
+            fdtide_forget(state, scratch);
+        }
         if fdtide_look(state, scratch) == next::FAR && fdtide_look_far(state, scratch) == next::AGAIN {
             // It has lost its highest number: all of it is looked at to know the next.
             (*request).scope = Scope::All as u32;
@@ -141,6 +158,14 @@ pub fn look(scratch: *mut Scratch, state: *mut TableState, scope: Scope, number:
             fdtide_look_far(state, scratch);
         }
     }
+}
+
+/// A look at the first 1,024 numbers of a table that was just made, if there was no room for the others.
+#[inline(always)]
+pub fn look_near(scratch: *mut Scratch, state: *mut TableState) {
+    // SAFETY: valid working memory.
+    unsafe { (*scratch).request.scope = Scope::Seed as u32 };
+    fdtide_look(state, scratch);
 }
 
 /// What is to be done after a part of a look. The parts are functions of their own because the stack is too small for one.
@@ -176,7 +201,7 @@ pub extern "C" fn fdtide_look(state: *mut TableState, scratch: *mut Scratch) -> 
         let mut look = Look { state, chunk: &raw mut (*state).first, scratch };
         (*look.cursor()).base = 0;
         compare(&mut look, if whole { NO_NUMBER } else { number });
-        if whole && (*request).max > CHUNK_NUMBERS as u32 {
+        if whole && ((*request).max > CHUNK_NUMBERS as u32 || (*state).head.top_chunk != 0) {
             return next::FAR;
         }
         finish(state, request);
@@ -195,7 +220,10 @@ pub extern "C" fn fdtide_look_far(state: *mut TableState, scratch: *mut Scratch)
     unsafe {
         let request = &raw mut (*scratch).request;
         let mut look = Look { state, chunk: &raw mut (*state).first, scratch };
+        // A table that is a shorter copy of another has chunks beyond its end, until they are looked at.
+        let kept = (*state).head.top_chunk + 1;
         let chunks = (*request).max / CHUNK_NUMBERS as u32;
+        let chunks = if chunks < kept { kept } else { chunks };
         let chunks = if chunks > MAX_CHUNKS { MAX_CHUNKS } else { chunks };
         let mut from = 0;
         let mut steps = chunks;
@@ -330,7 +358,10 @@ impl Look {
 fn enter(look: &mut Look, index: u32) -> bool {
     // SAFETY: valid map values.
     unsafe {
-        let Some(chunk) = chunk((*look.request()).files, index) else { return false };
+        let Some(chunk) = chunk((*look.request()).files, index) else {
+            (*look.state).head.flags |= flag::INCOMPLETE;
+            return false;
+        };
         look.chunk = chunk;
         (*look.cursor()).base = index * CHUNK_NUMBERS as u32;
         if (*look.state).head.top_chunk < index {
@@ -347,7 +378,7 @@ fn scan(look: &mut Look, chunk: *const Chunk) -> bool {
     unsafe {
         let request = look.request();
         let base = (*look.cursor()).base;
-        let room = ((*request).max - base) / 8;
+        let room = if base >= (*request).max { 0 } else { ((*request).max - base) / 8 };
         let bytes = if room > CHUNK_BYTES { CHUNK_BYTES } else { room };
         fdtide_scan(look.scratch, chunk, (*request).open + u64::from(base / 8), bytes);
         let read = (*look.scratch).scan.read;
@@ -356,6 +387,13 @@ fn scan(look: &mut Look, chunk: *const Chunk) -> bool {
         }
         read != 0
     }
+}
+
+/// The file description behind a number, 0 for none. There is nothing behind the end of the table.
+#[inline(always)]
+fn file_at(request: *const Request, number: u32) -> Option<u64> {
+    // SAFETY: valid working memory.
+    unsafe { if number >= (*request).max { Some(0) } else { peek((*request).fd + u64::from(number) * 8) } }
 }
 
 /// Compares the chunk at `base`: clears first, then `number` and the sets, so that no mark counts what has gone.
@@ -368,7 +406,7 @@ fn compare(look: &mut Look, number: u32) {
         (*request).credit = UNCREDITED;
         let mut file = 0;
         if number != NO_NUMBER {
-            let Some(found) = peek::<u64>((*request).fd + u64::from(number) * 8) else { return };
+            let Some(found) = file_at(request, number) else { return };
             file = found;
             if file == 0 {
                 apply(look.state, look.chunk, request, number, 0);
@@ -411,7 +449,7 @@ fn compare(look: &mut Look, number: u32) {
         if sets != 0 {
             words(look, pass::SETS);
         }
-        if (*look.state).head.flags & flag::RECHECK != 0 {
+        if scope == Scope::Recheck as u32 || (*look.state).head.flags & flag::RECHECK != 0 {
             words(look, pass::RECHECK);
         }
     }
@@ -461,7 +499,7 @@ unsafe extern "C" fn bit_step(_: u32, look: *mut c_void) -> i64 {
         (*cursor).bits = bits & (bits - 1);
         let number = (*cursor).base + (*cursor).word * 64 + bits.trailing_zeros();
         let request = look.request();
-        if let Some(file) = peek::<u64>((*request).fd + u64::from(number) * 8) {
+        if let Some(file) = file_at(request, number) {
             apply(look.state, look.chunk, request, number, file);
         }
     }

@@ -36,9 +36,13 @@ pub extern "C" fn fdtide_apply(
     }
     let index = (number & (CHUNK_NUMBERS as u32 - 1)) as usize;
     let bit = 1u64 << (number & 63);
-    let kind = if file == 0 { 0 } else { (fdtide_classify(file) + 1) & 63 };
     // SAFETY: valid map values and bounded indices; the lock keeps other looks away.
     unsafe {
+        let mut kind = 0;
+        if file != 0 {
+            fdtide_classify(request, file);
+            kind = (core::ptr::read_volatile(&raw const (*request).kind) + 1) & 63;
+        }
         let head = &raw mut (*state).head;
         let credit = (*request).credit;
         let slot = &raw mut (*chunk).slots[index];

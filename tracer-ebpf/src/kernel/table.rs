@@ -5,17 +5,18 @@ use core::ffi::c_void;
 use aya_ebpf::{bindings::BPF_NOEXIST, helpers::generated::bpf_loop};
 use fdtide_abi::{
     ChunkKey, Counter, TableHead, TableState,
+    abi::kind::KINDS,
     event::table_reason,
-    table::{FAILURES, NO_NUMBER, UNSETTLED, flag},
+    table::{CHUNK_WORDS, FAILURES, NO_NUMBER, UNSETTLED, flag},
 };
 
 use crate::kernel::{
     emit,
     lock::{lock, unlock},
-    look::{Scope, look, request},
-    maps::{CHUNKS, EMPTY, LAST_ID, Program, Scratch, TABLES, count, insert},
-    mark::restart_life,
-    read::{Object, fetch_add, offset},
+    look::{Scope, look, look_near, request},
+    maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Program, Scratch, TABLES, count, insert},
+    mark::{capture, restart_life},
+    read::{self, Object, fetch_add, offset},
 };
 
 /// The state of this table, if it is followed.
@@ -79,7 +80,12 @@ pub extern "C" fn fdtide_seed(scratch: *mut Scratch, owner: u32) -> u32 {
 #[inline(always)]
 fn fill(scratch: *mut Scratch, state: *mut TableState, made: u32) -> Option<*mut TableState> {
     if made != 0 {
-        look(scratch, state, Scope::Seed, NO_NUMBER);
+        // SAFETY: a valid map value.
+        if unsafe { (*state).head.flags } & flag::INCOMPLETE == 0 {
+            look(scratch, state, Scope::Seed, NO_NUMBER);
+        } else {
+            look_near(scratch, state);
+        }
         fdtide_begin(state, scratch);
     }
     Some(state)
@@ -135,9 +141,11 @@ pub extern "C" fn fdtide_copy(from: u64, scratch: *mut Scratch, owner: u32, flag
         // The copy begins with its lock set, as the original's is.
         let inserted = insert(&TABLES, &files, original, 0);
         let top = (*original).head.top_chunk;
+        let mut failed = 0;
         if top != 0 {
-            let mut job = ChunkJob { from, to: files };
+            let mut job = ChunkJob { from, to: files, failed: 0 };
             bpf_loop(top, copy_chunk as *mut c_void, (&raw mut job).cast(), 0);
+            failed = job.failed;
         }
         unlock(original, locked);
         if !inserted {
@@ -146,7 +154,7 @@ pub extern "C" fn fdtide_copy(from: u64, scratch: *mut Scratch, owner: u32, flag
         }
         let Some(state) = TABLES.get_ptr_mut(files) else { return 0 };
         let head = &raw mut (*state).head;
-        name(head, files, owner, now, flags);
+        name(head, files, owner, now, flags | failed);
         (*head).installs = 0;
         (*head).closes = 0;
         (*head).changes = 0;
@@ -220,13 +228,41 @@ pub extern "C" fn fdtide_end(files: u64, now: u64, reason: u32) -> u32 {
     0
 }
 
+/// Empties a state whose slots are not all there, and turns the look that is about to come into one that seeds it: what is
+/// found then was there before, and counts anew.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_forget(state: *mut TableState, scratch: *mut Scratch) -> u32 {
+    if state.is_null() || scratch.is_null() {
+        return 0;
+    }
+    let Some(empty) = EMPTY_CHUNK.get_ptr(0) else { return 0 };
+    // SAFETY: valid memory of the types' sizes, which the verifier checks; the callback gets a job that outlives the call.
+    unsafe {
+        let head = &raw mut (*state).head;
+        capture(head);
+        let mut job = ChunkJob { from: (*head).files, to: 0, failed: 0 };
+        bpf_loop((*head).top_chunk, drop_chunk as *mut c_void, (&raw mut job).cast(), 0);
+        read::copy(&raw mut (*state).first, empty);
+        for kind in 0..KINDS {
+            (*head).kinds[kind] = 0;
+        }
+        (*head).live = 0;
+        (*head).top_chunk = 0;
+        (*head).flags &= !flag::INCOMPLETE;
+        (*scratch).request.scope = Scope::Seed as u32;
+        (*scratch).request.number = NO_NUMBER;
+    }
+    0
+}
+
 /// Takes the table out of the maps.
 #[inline(always)]
 pub fn forget(files: u64, state: *mut TableState) {
     // SAFETY: a valid map value.
     let top = unsafe { (*state).head.top_chunk };
     if top != 0 {
-        let mut job = ChunkJob { from: files, to: 0 };
+        let mut job = ChunkJob { from: files, to: 0, failed: 0 };
         // SAFETY: the callback gets `job`, which outlives the call.
         unsafe { bpf_loop(top, drop_chunk as *mut c_void, (&raw mut job).cast(), 0) };
     }
@@ -238,16 +274,24 @@ pub fn forget(files: u64, state: *mut TableState) {
 struct ChunkJob {
     from: u64,
     to: u64,
+    /// [`flag::INCOMPLETE`] if a chunk found no room.
+    failed: u32,
 }
 
 unsafe extern "C" fn copy_chunk(index: u32, job: *mut c_void) -> i64 {
-    // SAFETY: `copy` hands over a job that outlives the call.
-    let job = unsafe { &*job.cast::<ChunkJob>() };
-    let index = u64::from(index) + 1;
-    if let Some(chunk) = CHUNKS.get_ptr(ChunkKey { files: job.from, index })
-        && !insert(&CHUNKS, &ChunkKey { files: job.to, index }, chunk, 0)
-    {
-        count(Counter::ChunkFull);
+    // SAFETY: `fdtide_copy` hands over a job that outlives the call; a valid map value, constant indices.
+    unsafe {
+        let job = &mut *job.cast::<ChunkJob>();
+        let index = u64::from(index) + 1;
+        let Some(chunk) = CHUNKS.get_ptr(ChunkKey { files: job.from, index }) else { return 0 };
+        let mut any = 0;
+        for word in 0..CHUNK_WORDS {
+            any |= (*chunk).mask[word];
+        }
+        // Room for a chunk is scarce where a process is made, so an empty one is not copied.
+        if any != 0 && !insert(&CHUNKS, &ChunkKey { files: job.to, index }, chunk, 0) {
+            job.failed = flag::INCOMPLETE;
+        }
     }
     0
 }

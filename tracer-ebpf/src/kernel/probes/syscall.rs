@@ -30,6 +30,9 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         return 0;
     }
     let Some(row) = tree::find(task) else { return 0 };
+    if class == class::NONE && !under_listener(row) {
+        return 0;
+    }
     let failed = if is_table_error(ret) && class != class::NONE {
         Some((ret, nr as u16 & config::NR_NONE | if compat { config::NR_COMPAT } else { 0 }))
     } else if class == class::RECEIVE && ret >= 0 && cut(nr, regs) {
@@ -38,35 +41,45 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         None
     };
     let first: u32 = if compat { regs.load(offset!(regs_bx)) } else { regs.load(offset!(regs_di)) };
+    let listener = under_listener(row);
+    let made = ret >= 0;
     let mut second = ANYWHERE;
     let (scope, number) = match class {
-        class::NONE if !under_listener(row) => return 0,
-        class::NONE | class::READ => (Scope::All, ANYWHERE),
+        class::NONE => (Scope::Recheck, ANYWHERE),
+        class::READ | class::COMPARE => (Scope::All, ANYWHERE),
         class::CLOSE => (Scope::Number, first),
-        class::COMPARE => (Scope::All, ANYWHERE),
         class::CREATE | class::RECEIVE => (Scope::AllOwn, ANYWHERE),
         class::SECCOMP => {
             tree::note_listener(row, task);
-            (Scope::All, ANYWHERE)
+            let flags: u32 = if compat { regs.load(offset!(regs_cx)) } else { regs.load(offset!(regs_si)) };
+            if made && flags & config::NEW_LISTENER != 0 { (Scope::Own, ret as u32) } else { (Scope::All, ANYWHERE) }
         }
-        _ if failed.is_some() || under_listener(row) => (Scope::All, ANYWHERE),
-        _ if ret < 0 => return 0,
-        class::PAIR => match pair(nr, regs) {
+        _ if failed.is_some() => (Scope::All, ANYWHERE),
+        class::PAIR if made => match pair(nr, regs) {
             Some(numbers) => {
                 second = numbers[1];
                 (Scope::Own, numbers[0])
             }
             None => (Scope::AllOwn, ANYWHERE),
         },
-        class::FCNTL if !config::F_DUPFD.contains(&u64::from(regs.load::<u32>(offset!(regs_si)))) => return 0,
-        class::RULESET if regs.load::<u32>(offset!(regs_dx)) != 0 => return 0,
-        class::SIGNALFD if first != u32::MAX => return 0,
-        class::DUP2 if first != ret as u32 => (Scope::Replaced, ret as u32),
-        _ => (Scope::Own, ret as u32),
+        class::DUP2 if made && first != ret as u32 => (Scope::Replaced, ret as u32),
+        class::RULESET if made && regs.load::<u32>(offset!(regs_dx)) == 0 => (Scope::Own, ret as u32),
+        class::SIGNALFD if made && first == u32::MAX => (Scope::Own, ret as u32),
+        class::FCNTL if made && config::F_DUPFD.contains(&u64::from(regs.load::<u32>(offset!(regs_si)))) => {
+            (Scope::Own, ret as u32)
+        }
+        class::RET if made => (Scope::Own, ret as u32),
+        _ if listener => (Scope::Recheck, ANYWHERE),
+        _ => return 0,
     };
-    changed(Program::SysExit, task, row, scope, number, failed);
-    if second != ANYWHERE {
-        changed(Program::SysExit, task, row, scope, second, None);
+    // The second of a pair; or, under a listener, whatever its owner has put anywhere meanwhile.
+    let rounds = if second != ANYWHERE || listener && scope != Scope::Recheck { 2 } else { 1 };
+    let (mut scope, mut number, mut failed) = (scope, number, failed);
+    for _ in 0..rounds {
+        changed(Program::SysExit, task, row, scope, number, failed);
+        scope = if second == ANYWHERE { Scope::Recheck } else { Scope::Own };
+        number = second;
+        failed = None;
     }
     0
 }
