@@ -9,6 +9,7 @@ use crate::{
     lint, setup, sh,
     steps::{Steps, Tally},
     summary::Summary,
+    vm,
 };
 
 #[derive(clap::Args)]
@@ -29,6 +30,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     steps.step("build", || sh::run(&mut sh::cargo(&["build", "--workspace", "--all-targets"])?).map(|()| Tally::NONE));
     steps.step("tests", || tests(&["--workspace"], None));
     steps.step("kernel object against source", proof);
+    steps.step("other kernels", || vm::tests(&["6.1", "7.2"], "steps::"));
     Ok(steps.finish())
 }
 

@@ -118,15 +118,17 @@ fn adopt(program: Program, task: Object, row: *mut ProcRow, files: Object, now: 
         };
         let threads: u32 = task.follow(offset!(task_signal)).load(offset!(signal_threads));
         let to_id = (*state).head.id;
-        // With other threads about, the process keeps its table and this thread has one of its own.
-        if threads <= 1 {
+        // The process's table is its leader's; another thread now has one of its own.
+        if threads <= 1 || tree::tid(task) == tgid {
             (*row).files = files.address();
             (*row).table_id = to_id;
-            if let Some(old) = old {
-                forget_held(old_files, tree::tid(task));
-                if table::leave(old) {
-                    table::end(old_files, now, table_reason::LEFT);
-                }
+            forget_held(old_files, tree::tid(task));
+            // Other threads, io_uring's among them, may go on with the old one: it ends when they do.
+            if let Some(old) = old
+                && threads <= 1
+                && table::leave(old)
+            {
+                table::end(old_files, now, table_reason::LEFT);
             }
         }
         emit::moved(now, row, old_id, to_id, tree::tid(task), (*state).head.live);

@@ -45,6 +45,7 @@ impl Model {
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
         let coverage = coverage::notes(&end, &self.seen, &tables);
+        let growth = growth::of(&execs, &tables);
         Report {
             schema: SCHEMA,
             started_at: when::rfc3339(end.anchor.wall_unix_ns),
@@ -58,7 +59,7 @@ impl Model {
             agent: end.agent,
             tables,
             spawners: spawner::summaries(&execs),
-            growth: growth::of(&execs),
+            growth,
             execs,
             histograms: histograms(self.values.into_iter().collect()),
             orphans,

@@ -1,12 +1,13 @@
 //! Whether a table's settled level grows from window to window.
 //!
 //! Growth must show in every window after warm-up, in the settled level and in one kind of descriptor, before that kind is
-//! suspected of leaking. A burst that falls back, a step at the start, or ups and downs are not.
+//! suspected of leaking, and it must still be there at the end. A burst that falls back, a step at the start, ups and downs,
+//! or what is released late are not.
 
 use std::collections::BTreeMap;
 
-use crate::event::Kind;
-use crate::model::report::{ExecRecord, Growth, SuspectKind};
+use crate::event::{Kind, Kinds};
+use crate::model::report::{ExecRecord, Growth, SuspectKind, TableRow};
 
 /// Windows needed to speak of growth at all.
 const MIN_WINDOWS: usize = 3;
@@ -16,17 +17,18 @@ const MIN_WARM_UP: usize = 3;
 const MIN_GROWN: usize = 5;
 
 /// One row for each table with enough windows, in the order of the tables.
-pub fn of(execs: &[ExecRecord]) -> Vec<Growth> {
+pub fn of(execs: &[ExecRecord], tables: &[TableRow]) -> Vec<Growth> {
     let mut by_table: BTreeMap<u64, Vec<&ExecRecord>> = BTreeMap::new();
     for record in execs {
         if let (Some(table), Some(_)) = (record.spawn_window.table, record.spawn_window.settled) {
             by_table.entry(table).or_default().push(record);
         }
     }
-    by_table.into_iter().filter_map(|(table, records)| row(table, &records)).collect()
+    let at_end = |table| tables.iter().find(|row| row.table == table).and_then(|row| row.last_kinds.as_ref());
+    by_table.into_iter().filter_map(|(table, records)| row(table, &records, at_end(table))).collect()
 }
 
-fn row(table: u64, records: &[&ExecRecord]) -> Option<Growth> {
+fn row(table: u64, records: &[&ExecRecord], at_end: Option<&Kinds>) -> Option<Growth> {
     let levels: Vec<u32> = records.iter().filter_map(|record| record.spawn_window.settled).collect();
     let (first, last) = (*levels.first()?, *levels.last()?);
     let windows = levels.len();
@@ -44,7 +46,7 @@ fn row(table: u64, records: &[&ExecRecord]) -> Option<Growth> {
         last,
         grew: grew as u64,
         per_exec: (f64::from(last) - f64::from(first)) / (windows - 1) as f64,
-        suspect: if grows(&levels) { suspects(records) } else { Vec::new() },
+        suspect: if grows(&levels) { suspects(records, at_end) } else { Vec::new() },
     })
 }
 
@@ -55,7 +57,7 @@ fn grows(values: &[u32]) -> bool {
     after.len() > MIN_GROWN && after.windows(2).all(|pair| pair[1] > pair[0])
 }
 
-fn suspects(records: &[&ExecRecord]) -> Vec<SuspectKind> {
+fn suspects(records: &[&ExecRecord], at_end: Option<&Kinds>) -> Vec<SuspectKind> {
     let series = |kind: Kind| -> Vec<u32> {
         let at_exec = |record: &&ExecRecord| record.spawn_window.at_exec_kinds.as_ref().map_or(0, |k| k.get(kind));
         records.iter().map(at_exec).collect()
@@ -65,6 +67,7 @@ fn suspects(records: &[&ExecRecord]) -> Vec<SuspectKind> {
         let counts = series(*kind);
         if grows(&counts)
             && let (Some(first), Some(last)) = (counts.first(), counts.last())
+            && at_end.is_none_or(|kinds| kinds.get(*kind) >= *last)
         {
             found.push(SuspectKind { kind: kind.name(), growth: last.saturating_sub(*first) });
         }

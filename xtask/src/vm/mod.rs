@@ -1,0 +1,110 @@
+//! `cargo xtask vm`: the kernel tests on Debian's kernels under QEMU.
+
+mod apt;
+mod archive;
+mod boot;
+mod guest;
+mod kernels;
+mod matrix;
+mod outcome;
+mod programs;
+
+use std::{
+    path::Path,
+    process::ExitCode,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+
+use crate::{sh, steps::Tally};
+use kernels::{Backend, Kernel};
+use matrix::Matrix;
+
+/// Without a kernel named: the oldest and the newest that are supported.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Kernels
+    #[arg(long, value_delimiter = ',', value_parser = kernels::by_name, value_name = "VERSION,…")]
+    kernel: Vec<&'static Kernel>,
+    /// Backends
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Backend::ALL)]
+    backend: Vec<Backend>,
+    /// Preemption model, for kernels that let it be chosen at boot (`full`)
+    #[arg(long, value_name = "MODEL", conflicts_with = "all")]
+    preempt: Option<String>,
+    /// Every kernel, and those with a choice of preemption once more with `preempt=full`
+    #[arg(long, conflicts_with = "kernel")]
+    all: bool,
+    /// Only the tests whose names contain this
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Guests at a time [default: one for each processor]
+    #[arg(long, value_name = "NUMBER")]
+    jobs: Option<usize>,
+    /// What a guest may take; more is a hang
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    limit: u64,
+}
+
+/// The verb.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let total = boot_all(options)?;
+    println!("{total}");
+    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Tests whose names contain `filter`, on every backend of these kernels, as a part of a longer run.
+pub fn tests(kernels: &[&str], filter: &str) -> Result<Tally> {
+    let kernel = kernels.iter().map(|name| kernels::by_name(name)).collect::<Result<_, _>>();
+    boot_all(&Options {
+        kernel: kernel.map_err(anyhow::Error::msg)?,
+        backend: Backend::ALL.to_vec(),
+        preempt: None,
+        all: false,
+        filter: Some(filter.to_owned()),
+        jobs: None,
+        limit: 900,
+    })
+}
+
+fn boot_all(options: &Options) -> Result<Tally> {
+    let started = Instant::now();
+    apt::install_missing()?;
+    let folder = sh::target()?.join("vm");
+    let plans = kernels::plans(&options.kernel, &options.backend, options.preempt.as_deref(), options.all);
+    let programs = programs::build()?;
+    for kernel in kernels::KERNELS.iter().filter(|kernel| plans.iter().any(|plan| plan.kernel == *kernel)) {
+        apt::fetch(kernel, &folder).with_context(|| format!("failed to fetch Debian's kernel {}", kernel.name))?;
+    }
+    let limit = Duration::from_secs(options.limit);
+    let matrix = Mutex::new(Matrix::default());
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<()> {
+        while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let script = guest::init(plan, &programs, options.filter.as_deref());
+            let mut archive = programs.archive.clone();
+            archive.file(Path::new("/init"), true, script.as_bytes())?;
+            let boot = boot::boot(plan, &archive.finish()?, &folder.join(plan.kernel.name), limit)
+                .with_context(|| format!("failed to boot {plan}"))?;
+            let outcome = outcome::read(&boot, plan);
+            matrix.lock().unwrap_or_else(PoisonError::into_inner).add(plan, boot.took, outcome);
+        }
+        Ok(())
+    };
+    let jobs = options.jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })?;
+    let matrix = matrix.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(matrix.print(&plans, started.elapsed()))
+}

@@ -1,0 +1,129 @@
+//! What goes into the guest besides its script: the tool, the fixtures, the kernel tests and a few of this machine's
+//! programs, all dynamically linked and at the paths that they have here, with the libraries that they load.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+use super::archive::Archive;
+use crate::sh;
+
+/// Real programs for tests to start; what is not here is busybox's there.
+const REAL: [&str; 8] = ["cat", "env", "false", "setpriv", "sh", "sleep", "strace", "true"];
+
+pub struct Programs {
+    pub archive: Archive,
+    /// The binary of the kernel tests.
+    pub tests: PathBuf,
+    pub fdtide: PathBuf,
+}
+
+/// What is read of cargo's messages.
+#[derive(Deserialize)]
+struct Message {
+    target: Option<Target>,
+    executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    name: String,
+    kind: Vec<String>,
+}
+
+/// A built binary: its cargo name, whether it is a test, its file.
+type Built = (String, bool, PathBuf);
+
+pub fn build() -> Result<Programs> {
+    let mut built = cargo(&["build", "--package=fdtide", "--package=fdtide-fixtures", "--bins"])?;
+    built.extend(cargo(&["test", "--package=fdtide", "--test=kernel", "--no-run"])?);
+    let find = |name: &str, test: bool| {
+        let found = built.iter().find(|built| built.0 == name && built.1 == test);
+        found.map(|built| built.2.clone()).with_context(|| format!("cargo built no `{name}`"))
+    };
+    let mut archive = Archive::default();
+    for (.., file) in &built {
+        archive.file(file, true, &stripped(file)?)?;
+        copy_libraries(&mut archive, file)?;
+    }
+    for name in REAL {
+        for file in ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name)) {
+            if file.is_file() {
+                archive.copy(&file)?;
+                copy_libraries(&mut archive, &file)?;
+            }
+        }
+    }
+    let busybox = sh::which("busybox").context("`busybox` is missing")?;
+    let content = fs::read(&busybox).context("failed to read `busybox`")?;
+    archive.file(Path::new("/bin/busybox"), true, &content)?;
+    Ok(Programs { archive, tests: find("kernel", true)?, fdtide: find("fdtide", false)? })
+}
+
+/// Builds, and gives the executables.
+fn cargo(args: &[&str]) -> Result<Vec<Built>> {
+    let mut cargo = sh::cargo(args)?;
+    println!("$ cargo {}", args.join(" "));
+    let messages = cargo.arg("--message-format=json-render-diagnostics").stderr(std::process::Stdio::inherit());
+    let output = messages.output().context("failed to start cargo")?;
+    if !output.status.success() {
+        bail!("`cargo {}` failed: {}", args.join(" "), output.status);
+    }
+    Ok(executables(&String::from_utf8_lossy(&output.stdout)))
+}
+
+fn executables(messages: &str) -> Vec<Built> {
+    let built = |line: &str| {
+        let message: Message = serde_json::from_str(line).ok()?;
+        let target = message.target?;
+        Some((target.name, target.kind.iter().any(|kind| kind == "test"), message.executable?))
+    };
+    messages.lines().filter_map(built).collect()
+}
+
+/// Without the debug information, which is most of the file; the guest's memory holds all of it twice.
+fn stripped(file: &Path) -> Result<Vec<u8>> {
+    let small = tempfile::NamedTempFile::new().context("failed to create a temporary file")?;
+    sh::output(Command::new("strip").arg("--strip-debug").arg("-o").arg(small.path()).arg(file))?;
+    fs::read(small.path()).with_context(|| format!("failed to read `{}` without debug information", file.display()))
+}
+
+fn copy_libraries(archive: &mut Archive, file: &Path) -> Result<()> {
+    // ldd fails for a program that is linked statically.
+    let list = sh::output(Command::new("ldd").arg(file)).unwrap_or_default();
+    libraries(&list).into_iter().try_for_each(|library| archive.copy(library))
+}
+
+/// `name => /path (0x…)`, or `/path (0x…)` for the loader; the rest is not a file.
+fn libraries(list: &str) -> Vec<&Path> {
+    let paths = list.lines().filter_map(|line| line.split(" => ").last()?.split_whitespace().next());
+    paths.filter(|path| path.starts_with('/')).map(Path::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_and_the_loader_are_found() {
+        let list = "\tlinux-vdso.so.1 (0x00007ffd)\n\
+            \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f1a)\n\
+            \tlibgone.so => not found\n\
+            \t/lib64/ld-linux-x86-64.so.2 (0x00007f1b)\n";
+        let want = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"].map(Path::new);
+        assert_eq!(libraries(list), want);
+    }
+
+    #[test]
+    fn executables_are_read_from_cargos_messages() {
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"serde","kind":["lib"]},"executable":null}
+            {"reason":"compiler-artifact","target":{"name":"kernel","kind":["test"]},"executable":"/t/deps/kernel-1"}
+            {"reason":"build-finished","success":true}"#;
+        assert_eq!(executables(messages), [("kernel".to_owned(), true, PathBuf::from("/t/deps/kernel-1"))]);
+    }
+}
