@@ -5,7 +5,6 @@
 #[allow(dead_code, reason = "each target uses its part")]
 #[path = "../support/mod.rs"]
 mod support;
-mod watch;
 
 mod agent;
 mod bars;

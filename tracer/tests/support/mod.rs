@@ -1,9 +1,12 @@
 //! What the test targets share: abilities, skips, fixtures, and runs of the tool.
 
+pub mod case;
 pub mod fixture;
 pub mod limits;
 pub mod line;
 pub mod ran;
+pub mod steps;
+pub mod watch;
 
 use std::{
     path::Path,

@@ -10,7 +10,7 @@ use fdtide::{
 };
 use serde_json::Value;
 
-use crate::support::line::{Differences, failures, number};
+use super::line::{Differences, failures, number};
 
 /// Hooks attached to one process and its descendants.
 pub struct Watch {
@@ -83,22 +83,26 @@ impl Watch {
             check("installs", head.installs, number(line, "opens"));
             check("closes", head.closes, number(line, "closes"));
             let thread = self.seen.thread_high.get(&head.id).copied().unwrap_or(0);
-            check("thread high-water", thread.into(), number(line, "thread_high_water"));
+            // What a ring opens counts for the thread only where the thread itself does the work, seen at that moment.
+            let (most, least) = (number(line, "thread_high_water"), line["thread_high_water_least"].as_u64());
+            let within = least.is_some_and(|least| (least..=most).contains(&thread.into()));
+            check("thread high-water", if within { most } else { thread.into() }, most);
         }
         check("kinds at the high-water mark, added up", head.life.kinds.total(), head.life.live.into());
         check("failures kept apart", wide(head.failures_other), 0);
         let about = format!("{} {pid}, step {}", line["fixture"], line["step"]);
         let got: BTreeMap<String, u64> =
             head.kinds.iter().map(|(kind, n)| (kind.name().to_owned(), n.into())).collect();
-        differences.check(&format!("{about}, kinds"), got, crate::support::ran::kinds(&line["kinds"]));
+        differences.check(&format!("{about}, kinds"), got, super::ran::kinds(&line["kinds"]));
         let got: Vec<_> = head
             .failures
             .iter()
             .map(|f| (f.syscall.name().into_owned(), f.errno.name().into_owned(), f.count.into(), f.live.into()))
             .collect();
         differences.check(&format!("{about}, failures"), got, failures(&line["failures"]));
-        for failure in &head.failures {
-            let soft = number(line, "soft_limit");
+        for (failure, at) in head.failures.iter().zip(0..) {
+            // A fixture whose limit changes says which was in force at each failure.
+            let soft = line["failure_soft"][at].as_u64().unwrap_or_else(|| number(line, "soft_limit"));
             differences.check(&format!("{about}, soft limit at a failure"), failure.soft.into(), soft);
         }
     }

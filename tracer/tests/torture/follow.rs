@@ -1,0 +1,125 @@
+//! What the tool has seen of each process: its table, and the tables that it used before in the same image.
+
+use std::collections::HashMap;
+
+use fdtide::{
+    event::{Event, Exec, Head, TableId, decode},
+    probe::{Choice, LoadOptions, Session},
+};
+
+/// Hooks attached to a process and its descendants.
+pub struct Follow {
+    session: Session,
+    seen: Seen,
+}
+
+/// The record of a process that has come to its end.
+#[derive(Debug)]
+pub struct End {
+    /// Its table before teardown.
+    pub table: Option<Head>,
+    /// The execs that it went through.
+    pub execs: Vec<Exec>,
+}
+
+#[derive(Default)]
+struct Seen {
+    processes: HashMap<u32, Used>,
+    /// Tables as they were when they were last seen.
+    heads: HashMap<TableId, Head>,
+    ends: HashMap<u32, End>,
+}
+
+#[derive(Default)]
+struct Used {
+    table: Option<TableId>,
+    /// Tables that this image has left.
+    left: Vec<TableId>,
+    execs: Vec<Exec>,
+}
+
+impl Follow {
+    /// Loads, attaches, and traces a process with its descendants.
+    pub fn attach(pid: u32) -> Self {
+        let mut session = Session::open(Choice::from_env(), &LoadOptions::default()).expect("a session");
+        session.add_target(pid).expect("the process is traced");
+        Self { session, seen: Seen::default() }
+    }
+
+    /// Takes the records that wait, and a look at every table.
+    pub fn look(&mut self) {
+        let Self { session, seen } = self;
+        session.drain(|bytes| seen.apply(decode(bytes).expect("a record of this version")));
+        session.snapshot(|bytes| seen.apply(decode(bytes).expect("a record"))).expect("a snapshot");
+    }
+
+    /// The table of a process when it was last looked at.
+    pub fn table(&self, pid: u32) -> Result<&Head, String> {
+        let used = self.seen.processes.get(&pid).ok_or_else(|| format!("process {pid} is not traced"))?;
+        let id = used.table.ok_or_else(|| format!("the table of process {pid} is not followed"))?;
+        self.seen.heads.get(&id).ok_or_else(|| format!("the table {id:?} of process {pid} is not there"))
+    }
+
+    /// The greatest count that this image of a process has had, in all of its tables.
+    pub fn high(&self, pid: u32) -> Option<u32> {
+        let used = self.seen.processes.get(&pid)?;
+        let heads = used.table.iter().chain(&used.left).filter_map(|id| self.seen.heads.get(id));
+        heads.map(|head| head.image.live).max()
+    }
+
+    /// What is known of a process that has ended since the last time it was asked for.
+    pub fn end(&mut self, pid: u32) -> Option<End> {
+        self.seen.ends.remove(&pid)
+    }
+
+    /// What the kernel program has counted so far, in words.
+    pub fn counted(&self) -> String {
+        let counters = self.session.coverage().expect("the counters").counters;
+        let counters: Vec<_> = counters.iter().filter(|(_, count)| *count > 0).collect();
+        format!("{counters:?}")
+    }
+
+    /// Detaches. What was not seen, in words; None if nothing escaped.
+    pub fn stop(self) -> Option<String> {
+        let stopped = self.session.stop(|_| {}).expect("it stops");
+        let missed: Vec<_> = stopped.missed.iter().filter(|(_, count)| *count > 0).collect();
+        let counters: Vec<_> = stopped.counters.iter().filter(|(_, count)| *count > 0).collect();
+        (stopped.lost() > 0 || !missed.is_empty()).then(|| format!("missed {missed:?}, counted {counters:?}"))
+    }
+}
+
+impl Seen {
+    fn apply(&mut self, event: Event) {
+        match event {
+            Event::Proc(proc) => {
+                let used = Used { table: proc.process.table, ..Used::default() };
+                self.processes.insert(proc.process.id.pid, used);
+            }
+            Event::Exec(exec) => {
+                let used = self.processes.entry(exec.process.id.pid).or_default();
+                used.table = exec.process.table;
+                used.left.clear();
+                used.execs.push(*exec);
+            }
+            Event::Move(moved) => {
+                let used = self.processes.entry(moved.process.id.pid).or_default();
+                // A thread may have got a table of its own, while the process keeps its table.
+                if used.table != moved.process.table {
+                    used.left.extend(used.table);
+                    used.table = moved.process.table;
+                }
+            }
+            Event::Exit(ended) => {
+                let used = self.processes.remove(&ended.process.id.pid).unwrap_or_default();
+                if let Some(head) = &ended.table {
+                    self.heads.insert(head.id, head.clone());
+                }
+                let end = End { table: ended.table, execs: used.execs };
+                self.ends.insert(ended.process.id.pid, end);
+            }
+            Event::Table(seen) => {
+                self.heads.insert(seen.table.id, seen.table);
+            }
+        }
+    }
+}
