@@ -41,6 +41,8 @@ pub mod class {
     pub const RECEIVE: u8 = 7;
     /// pipe, pipe2, socketpair: two new descriptors, whose numbers are in user memory.
     pub const PAIR: u8 = 12;
+    /// close_range: any number may have gone, and been given away again before anyone looked.
+    pub const RANGE: u8 = 13;
     /// landlock_create_ruleset: as [`RET`], unless it is asked for a version, which is no descriptor.
     pub const RULESET: u8 = 10;
     /// signalfd, signalfd4: as [`RET`], unless the first argument names one that is there.
@@ -61,7 +63,6 @@ const RET: &[u16] = &[
     430, 432, 433, 428, 467, 240, // fsopen fsmount fspick open_tree open_tree_attr mq_open
 ];
 const COMPARE: &[u16] = &[
-    436, // close_range
     56, 57, 58, 435, 272, // clone fork vfork clone3 unshare
     59, 322, // execve execveat
     427, // io_uring_register
@@ -93,6 +94,7 @@ pub const X86_64: [u8; CLASSES] = {
     table[22] = class::PAIR;
     table[293] = class::PAIR;
     table[53] = class::PAIR;
+    table[436] = class::RANGE;
     table[317] = class::SECCOMP;
     table[444] = class::RULESET;
     table[282] = class::SIGNALFD;
@@ -129,6 +131,7 @@ pub const I386: [u8; CLASSES] = {
     table[330] = class::DUP2;
     table[321] = class::SIGNALFD;
     table[327] = class::SIGNALFD;
+    table[436] = class::RANGE;
     table[354] = class::SECCOMP;
     table[444] = class::RULESET;
     table

@@ -112,6 +112,30 @@ pub fn exchange(place: *mut u32, value: u32) -> u32 {
     unsafe { atomic_xchg::<u32, { SeqCst }>(place, value) }
 }
 
+/// Adds to a map value that others may add to at the same time; `u32::MAX` takes one away.
+#[inline(always)]
+pub fn add(place: *mut u32, value: u32) {
+    use core::intrinsics::{AtomicOrdering::SeqCst, atomic_xadd};
+    // SAFETY: a valid, aligned place, as the verifier checks.
+    unsafe { atomic_xadd::<u32, u32, { SeqCst }>(place, value) };
+}
+
+/// Sets bits of a map value that others may change at the same time.
+#[inline(always)]
+pub fn set_bits(place: *mut u64, bits: u64) {
+    use core::intrinsics::{AtomicOrdering::SeqCst, atomic_or};
+    // SAFETY: a valid, aligned place, as the verifier checks.
+    unsafe { atomic_or::<u64, u64, { SeqCst }>(place, bits) };
+}
+
+/// Clears bits of a map value that others may change at the same time.
+#[inline(always)]
+pub fn clear_bits(place: *mut u64, bits: u64) {
+    use core::intrinsics::{AtomicOrdering::SeqCst, atomic_and};
+    // SAFETY: a valid, aligned place, as the verifier checks.
+    unsafe { atomic_and::<u64, u64, { SeqCst }>(place, !bits) };
+}
+
 /// Adds to a map value and gives what was there before.
 #[inline(always)]
 pub fn fetch_add(place: *mut u64, value: u64) -> u64 {

@@ -12,7 +12,7 @@ use crate::kernel::{
     look::{Request, Scope},
     maps::{CONFIG, HELD, Switch, count, turn_on},
     mark::{capture, marks},
-    read::{constant, exchange},
+    read::{add, clear_bits, constant, exchange, set_bits},
 };
 
 /// [`fdtide_apply`].
@@ -64,23 +64,23 @@ pub extern "C" fn fdtide_apply(
         if old_kind != 0 {
             let at = (old_kind - 1) as usize & 63;
             if at < KINDS {
-                (*head).kinds[at] -= 1;
+                add(&raw mut (*head).kinds[at], u32::MAX);
             }
-            (*head).live -= 1;
+            add(&raw mut (*head).live, u32::MAX);
             if seen {
                 (*head).closes += 1;
             }
             released(head, request, old >> SLOT_TID_SHIFT);
         }
         if kind == 0 {
-            (*chunk).mask[index / 64] &= !bit;
+            clear_bits(&raw mut (*chunk).mask[index / 64], bit);
         } else {
             let at = (kind - 1) as usize & 63;
             if at < KINDS {
-                (*head).kinds[at] += 1;
+                add(&raw mut (*head).kinds[at], 1);
             }
-            (*head).live += 1;
-            (*chunk).mask[index / 64] |= bit;
+            add(&raw mut (*head).live, 1);
+            set_bits(&raw mut (*chunk).mask[index / 64], bit);
             (*request).raised = 1;
             if kind == Kind::Fanotify as u32 + 1 || kind == Kind::Userfaultfd as u32 + 1 {
                 turn_on(Switch::ReadsInstall);

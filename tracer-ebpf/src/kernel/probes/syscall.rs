@@ -48,6 +48,10 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         class::NONE => (Scope::Recheck, ANYWHERE),
         class::READ | class::COMPARE => (Scope::All, ANYWHERE),
         class::CLOSE => (Scope::Number, first),
+        class::RANGE => {
+            let threads: u32 = task.follow(offset!(task_signal)).load(offset!(signal_threads));
+            (if threads > 1 { Scope::Recheck } else { Scope::All }, ANYWHERE)
+        }
         class::CREATE | class::RECEIVE => (Scope::AllOwn, ANYWHERE),
         class::SECCOMP => {
             tree::note_listener(row, task);
