@@ -5,6 +5,7 @@
     reason = "a command line tool talks to the person who typed the command"
 )]
 
+mod bench;
 mod build_ebpf;
 mod chart;
 mod demo;
@@ -18,6 +19,7 @@ mod steps;
 mod summary;
 mod test;
 mod toolchain;
+mod vm;
 
 use std::process::ExitCode;
 
@@ -41,8 +43,12 @@ enum Verb {
     Lint,
     /// Set up, lint, run every test (as root) and prove the kernel object against its source
     Test(test::Options),
+    /// Measure what fdtide costs, next to what one would otherwise run, and write `docs/overhead.md`
+    Bench(bench::Options),
     /// Show the main job: a Landlock burst, eager then lazy, with both histograms side by side
     Demo(demo::Options),
+    /// Run the kernel tests on Debian's kernels under QEMU, on every backend, and print the matrix
+    Vm(vm::Options),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +67,8 @@ fn run(verb: Verb) -> Result<ExitCode> {
         Verb::BuildEbpf(options) => build_ebpf::run(&options).map(|()| ExitCode::SUCCESS),
         Verb::Lint => lint::run(),
         Verb::Test(options) => test::run(&options),
+        Verb::Bench(options) => bench::run(&options),
         Verb::Demo(options) => demo::run(&options),
+        Verb::Vm(options) => vm::run(&options),
     }
 }
