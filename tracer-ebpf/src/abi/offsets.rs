@@ -108,4 +108,6 @@ offsets! {
     task_seccomp_filter = "task_struct"."seccomp.filter", optional;
     filter_prev = "seccomp_filter"."prev", optional;
     filter_notif = "seccomp_filter"."notif", optional;
+    notif_next_id = "notification"."next_id", optional;
+    notif_pending = "notification"."notifications", optional;
 }

@@ -262,6 +262,8 @@ pub struct ProcRow {
     pub spawner_files: u64,
     /// Its identity.
     pub spawner_table_id: u64,
+    /// Sum of the numbers that the listeners of its seccomp filters will give away next, when the table was last read anew.
+    pub notified: u64,
     /// Process id in the initial namespace.
     pub tgid: u32,
     /// Process id in its own namespace.
@@ -281,4 +283,4 @@ pub struct ProcRow {
     /// Name of the thread that forked it, at that time.
     pub spawner_thread: [u8; COMM],
 }
-crate::assert_packed!(ProcRow, 7 * 8 + 6 * 4 + 3 * COMM);
+crate::assert_packed!(ProcRow, 8 * 8 + 6 * 4 + 3 * COMM);

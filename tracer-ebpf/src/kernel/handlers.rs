@@ -81,7 +81,20 @@ pub fn changed(
         return;
     }
     let now = now();
-    let Some(state) = table::find(files).or_else(|| adopt(program, task, row, files, now)) else { return };
+    let mut known = table::find(files);
+    // SAFETY: a valid map value, here and in the block.
+    let strange = unsafe { (*row).table_id != 0 && (*row).files != files.address() };
+    if let Some(stale) = known
+        && strange
+        && tree::tid(task) == tree::tgid(task)
+    {
+        // A leader comes to a table only by a copy that the kernel has just made, so what is known under its address is
+        // another one that ended unseen.
+        // SAFETY: a valid map value.
+        table::end(unsafe { (*stale).head.files }, now, table_reason::REPLACED);
+        known = None;
+    }
+    let Some(state) = known.or_else(|| adopt(program, task, row, files, now)) else { return };
     let locked = lock(state);
     if let Some(scratch) = request(program, task, files, tree::tid(task), now) {
         look(scratch, state, scope, number);

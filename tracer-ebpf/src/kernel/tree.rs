@@ -83,6 +83,47 @@ pub fn note_listener(row: *mut ProcRow, task: Object) {
     }
 }
 
+/// Whether a listener was told of a syscall since the last call: only then may its owner have installed something. While a
+/// notification is pending the answer stays yes, because what comes of it is still to come.
+#[inline(always)]
+pub fn was_notified(row: *mut ProcRow, task: Object) -> bool {
+    let (first, prev, notif) = (offset!(task_seccomp_filter), offset!(filter_prev), offset!(filter_notif));
+    let (next_id, pending) = (offset!(notif_next_id), offset!(notif_pending));
+    if first == OFFSET_NONE
+        || prev == OFFSET_NONE
+        || notif == OFFSET_NONE
+        || next_id == OFFSET_NONE
+        || pending == OFFSET_NONE
+    {
+        return true;
+    }
+    let mut sum = 0u64;
+    let mut quiet = true;
+    let mut filter = task.follow(first);
+    for _ in 0..FILTERS {
+        if filter.is_null() {
+            break;
+        }
+        let listener = filter.follow(notif);
+        if !listener.is_null() {
+            sum += listener.load::<u64>(next_id);
+            // An empty list points to itself.
+            quiet &= listener.follow(pending).address() == listener.member(pending) as u64;
+        }
+        filter = filter.follow(prev);
+    }
+    // SAFETY: a valid map value.
+    unsafe {
+        if (*row).notified == sum {
+            return false;
+        }
+        if quiet {
+            (*row).notified = sum;
+        }
+    }
+    true
+}
+
 /// A row for the process of `leader`, with nothing known of its table and its spawner. It is working memory of `program`.
 #[inline(always)]
 pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut ProcRow> {
@@ -97,6 +138,7 @@ pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut Proc
         (*row).spawner_start_ns = 0;
         (*row).spawner_files = 0;
         (*row).spawner_table_id = 0;
+        (*row).notified = 0;
         (*row).tgid = tgid(leader);
         (*row).ns_tgid = ns_tgid(leader);
         (*row).flags = flags;

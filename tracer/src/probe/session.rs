@@ -28,7 +28,6 @@ use super::{
 /// Attached programs. Dropping it detaches them; the kernel does the same when the process dies.
 pub struct Session {
     ebpf: Ebpf,
-    btf: Btf,
     lifecycle: Vec<Link>,
     triggers: Vec<Link>,
     ring: RingBuf<MapData>,
@@ -85,7 +84,6 @@ impl Session {
         let ring = RingBuf::try_from(ring).map_err(map_error("RING"))?;
         let mut session = Self {
             ebpf,
-            btf,
             lifecycle,
             triggers: Vec::new(),
             ring,
@@ -94,13 +92,17 @@ impl Session {
             refused: Vec::new(),
             missed: 0,
         };
-        session.choose(choice)?;
+        session.choose(choice, &btf)?;
+        // The kernel's types take more memory than all the rest, and are not needed again.
+        drop(btf);
+        // SAFETY: no preconditions; gives back what is free.
+        unsafe { libc::malloc_trim(0) };
         Ok(session)
     }
 
-    fn choose(&mut self, choice: Choice) -> Result<(), ProbeError> {
+    fn choose(&mut self, choice: Choice, btf: &Btf) -> Result<(), ProbeError> {
         for backend in choice.candidates() {
-            match self.try_backend(backend) {
+            match self.try_backend(backend, btf) {
                 Ok(()) => return Ok(()),
                 Err(error) if matches!(choice, Choice::Only(_)) => return Err(error),
                 Err(error) => self.refused.push((backend, error.to_string())),
@@ -111,9 +113,9 @@ impl Session {
     }
 
     /// Attaches a backend and has it prove itself.
-    fn try_backend(&mut self, backend: Backend) -> Result<(), ProbeError> {
+    fn try_backend(&mut self, backend: Backend, btf: &Btf) -> Result<(), ProbeError> {
         self.backend = backend;
-        let (triggers, without) = attach::attach(&mut self.ebpf, &self.btf, backend.hooks())?;
+        let (triggers, without) = attach::attach(&mut self.ebpf, btf, backend.hooks())?;
         self.triggers = triggers;
         self.without = without;
         let proven = selftest::run(self);

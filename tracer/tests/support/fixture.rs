@@ -27,7 +27,7 @@ fn build() -> PathBuf {
     let folder = Path::new(FDTIDE).parent().expect("a folder").to_owned();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let source = newest(&root.join("fixtures/src"));
-    let names = ["landlock-burst", "fd-case", "fd-holder", "exec-loop"];
+    let names = ["landlock-burst", "fd-case", "fd-holder", "exec-loop", "fd-torture"];
     let fresh = |name: &str| changed(&folder.join(name)).is_some_and(|made| Some(made) >= source);
     if !names.into_iter().all(fresh) {
         let mut cargo = Command::new(env!("CARGO"));

@@ -28,18 +28,18 @@ pub struct Map {
     memlock: u64,
 }
 
-/// Waits a while for programs of others to leave the raw tracepoints, where they would slow down what is to be the measure of
+/// Waits a while for programs of others to leave the syscall tracepoints, where they would slow down what is to be the measure of
 /// all else. False if they stay.
 pub fn alone() -> bool {
     #[derive(Deserialize)]
     struct Link {
         #[serde(default)]
-        attach_type: String,
+        tp_name: String,
     }
     let free = || -> Result<bool> {
         let shown = sh::output(sh::command("bpftool")?.args(["-j", "link", "show"]))?;
         let links: Vec<Link> = serde_json::from_str(&shown).context("failed to parse bpftool's links")?;
-        Ok(links.iter().all(|link| link.attach_type != "trace_raw_tp"))
+        Ok(links.iter().all(|link| !link.tp_name.starts_with("sys_")))
     };
     for _ in 0..PATIENCE {
         if free().unwrap_or(true) {

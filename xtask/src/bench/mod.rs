@@ -167,7 +167,7 @@ impl Bench {
         }
         if rounds.disturbed > 0 {
             notes.push(format!(
-                "Programs of others sat on the raw tracepoints when {} measurements began: their baseline is too high, and what \
+                "Programs of others sat on the syscall tracepoints when {} measurements began: their baseline is too high, and what \
                  is said to be added too low.",
                 rounds.disturbed
             ));

@@ -44,7 +44,7 @@ struct Use {
 pub struct Rounds {
     samples: Vec<Sample>,
     uses: Vec<Use>,
-    /// Measurements that began while programs of others sat on the raw tracepoints.
+    /// Measurements that began while programs of others sat on the syscall tracepoints.
     pub disturbed: usize,
     /// Tools that could not run, and why.
     pub refused: Vec<(Tool, String)>,

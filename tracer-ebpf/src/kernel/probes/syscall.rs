@@ -30,7 +30,8 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         return 0;
     }
     let Some(row) = tree::find(task) else { return 0 };
-    if class == class::NONE && !under_listener(row) {
+    let listener = under_listener(row) && tree::was_notified(row, task);
+    if class == class::NONE && !listener {
         return 0;
     }
     let failed = if is_table_error(ret) && class != class::NONE {
@@ -41,7 +42,6 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         None
     };
     let first: u32 = if compat { regs.load(offset!(regs_bx)) } else { regs.load(offset!(regs_di)) };
-    let listener = under_listener(row);
     let made = ret >= 0;
     let mut second = ANYWHERE;
     let (scope, number) = match class {
