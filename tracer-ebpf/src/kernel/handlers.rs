@@ -136,9 +136,9 @@ fn adopt(program: Program, task: Object, row: *mut ProcRow, files: Object, now: 
             (*row).files = files.address();
             (*row).table_id = to_id;
             forget_held(old_files, tree::tid(task));
-            // Other threads, io_uring's among them, may go on with the old one: it ends when they do.
+            // Where other threads, io_uring's among them, go on with the old one, it is followed again as theirs when they
+            // change it.
             if let Some(old) = old
-                && threads <= 1
                 && table::leave(old)
             {
                 table::end(old_files, now, table_reason::LEFT);

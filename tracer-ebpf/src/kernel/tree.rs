@@ -98,19 +98,29 @@ pub fn was_notified(row: *mut ProcRow, task: Object) -> bool {
         return true;
     }
     let mut sum = 0u64;
+    let mut listeners = 0u32;
     let mut quiet = true;
     let mut filter = task.follow(first);
+    if filter.is_null() {
+        // Another thread of the process is: what is installed is installed while that one is in a syscall.
+        return false;
+    }
     for _ in 0..FILTERS {
         if filter.is_null() {
             break;
         }
         let listener = filter.follow(notif);
         if !listener.is_null() {
+            listeners += 1;
             sum += listener.load::<u64>(next_id);
             // An empty list points to itself.
             quiet &= listener.follow(pending).address() == listener.member(pending) as u64;
         }
         filter = filter.follow(prev);
+    }
+    if listeners == 0 {
+        // It has gone, perhaps just now.
+        return true;
     }
     // SAFETY: a valid map value.
     unsafe {
