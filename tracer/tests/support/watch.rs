@@ -62,6 +62,8 @@ impl Watch {
             }
         };
         self.session.snapshot(look).expect("a snapshot");
+        // A mark that an exec took meanwhile is in that exec's record.
+        self.take();
         found.unwrap_or_else(|| panic!("the table {id:?} of process {pid} is not among those followed: {all:?}"))
     }
 
