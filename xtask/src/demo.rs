@@ -62,7 +62,8 @@ struct Spawner {
 
 #[derive(Deserialize)]
 struct Window {
-    high_water: u64,
+    /// Null for the exec of the command itself, whose spawner is not traced.
+    high_water: Option<u64>,
 }
 
 /// A line of the fixture's own account.
@@ -121,7 +122,7 @@ fn measure(options: &Options, mode: &'static str, folder: &Path) -> Result<Measu
         .execs
         .iter()
         .filter(|exec| exec.program == histogram.program && exec.spawner.comm == histogram.spawner)
-        .map(|exec| exec.spawn_window.high_water)
+        .filter_map(|exec| exec.spawn_window.high_water)
         .collect();
     Ok(Measured { mode, loss: report.loss, histogram, high_waters, base, truth })
 }
