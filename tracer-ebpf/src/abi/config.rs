@@ -8,11 +8,27 @@ pub struct Config {
     pub settle_ns: u64,
     /// Process id of the agent, which is never traced.
     pub agent: u32,
-    /// Always 0.
-    pub spare: u32,
+    /// [`want`] bits.
+    pub want: u32,
+    /// A rise and fall of at least so many descriptors is a crest.
+    pub crest_min: u32,
+    /// A crest of at least so many descriptors is worth a census; `u32::MAX` for never.
+    pub census_at: u32,
 }
 
-crate::assert_packed!(Config, 16);
+crate::assert_packed!(Config, 24);
+
+/// Bits of [`Config::want`]: what costs extra and is off unless asked for.
+pub mod want {
+    /// A record of every install and close.
+    pub const SLOTS: u32 = 1;
+    /// When each descriptor was installed.
+    pub const AGES: u32 = 2;
+    /// The user stack of each install.
+    pub const STACKS: u32 = 4;
+    /// A census at the first failure of each kind.
+    pub const CENSUS_FAILED: u32 = 8;
+}
 
 /// `RLIMIT_NOFILE`, index into `signal_struct.rlim` (include/uapi/asm-generic/resource.h, v6.12).
 pub const RLIMIT_NOFILE: usize = 7;

@@ -18,6 +18,12 @@ pub mod record {
     pub const TABLE: u32 = 4;
     /// [`super::MoveRecord`]: a task uses another table from now on.
     pub const MOVE: u32 = 5;
+    /// [`super::CensusRecord`]: a census has been taken; its rows came before.
+    pub const CENSUS: u32 = 6;
+    /// [`super::DescriptorRecord`]: one row of a census.
+    pub const DESCRIPTOR: u32 = 7;
+    /// [`super::SlotRecord`]: one descriptor has come or gone.
+    pub const SLOT: u32 = 8;
 }
 
 /// Start of every record.
@@ -121,6 +127,8 @@ pub mod table_reason {
     pub const REPLACED: u32 = 2;
     /// It is still there: written by the agent at the end of the trace.
     pub const SNAPSHOT: u32 = 3;
+    /// Its crest has fallen by half.
+    pub const CREST: u32 = 4;
 }
 
 /// A table as it is, or was at its end.
@@ -157,6 +165,150 @@ pub struct MoveRecord {
 }
 crate::assert_packed!(MoveRecord, 16 + size_of::<ProcRow>() + 24);
 
+/// Values of [`CensusRecord::reason`].
+pub mod census_reason {
+    /// A crest has reached the threshold and begins to fall.
+    pub const CREST: u32 = 1;
+    /// A descriptor was refused, the first time for this syscall and error.
+    pub const FAILURE: u32 = 2;
+    /// Somebody asked.
+    pub const ASKED: u32 = 3;
+    /// The trace ends.
+    pub const END: u32 = 4;
+}
+
+/// A census has been taken.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CensusRecord {
+    /// Kind, length, time at which the walk began.
+    pub header: Header,
+    /// The table.
+    pub table_id: u64,
+    /// Start of the process that it was taken in, boot time, nanoseconds.
+    pub start_ns: u64,
+    /// How long the walk took, nanoseconds.
+    pub took_ns: u64,
+    /// The process.
+    pub tgid: u32,
+    /// The thread; 0 if it was not one of the process's own that was running.
+    pub tid: u32,
+    /// [`census_reason`].
+    pub reason: u32,
+    /// Identity of the census; with the table's, never reused.
+    pub census: u32,
+    /// Live descriptors in the table.
+    pub live: u32,
+    /// Soft limit, descriptors.
+    pub soft: u32,
+    /// Rows sent.
+    pub rows: u32,
+    /// Rows that found no room in the ring.
+    pub lost: u32,
+}
+crate::assert_packed!(CensusRecord, 16 + 3 * 8 + 8 * 4);
+
+/// Dentry names in a row of a census, the descriptor's own first.
+pub const NAMES: usize = 5;
+/// Room for one of them, with its terminating zero.
+pub const NAME: usize = 40;
+
+/// Bits of [`DescriptorRecord::flags`].
+pub mod descriptor_flag {
+    /// Closed at exec.
+    pub const CLOEXEC: u32 = 1;
+    /// `opened_ns` is known.
+    pub const OPENED: u32 = 2;
+    /// The last name is the root of the tree.
+    pub const ROOTED: u32 = 4;
+    /// The file has been unlinked.
+    pub const UNLINKED: u32 = 8;
+    /// The socket's members are filled.
+    pub const SOCKET: u32 = 16;
+    /// The socket has an address of its own (Unix: it is bound).
+    pub const BOUND: u32 = 32;
+}
+
+/// One row of a census.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct DescriptorRecord {
+    /// Kind, length, time at which the walk began.
+    pub header: Header,
+    /// The table.
+    pub table_id: u64,
+    /// Boot time of the install, nanoseconds; 0 if not known.
+    pub opened_ns: u64,
+    /// Inode number.
+    pub inode: u64,
+    /// Which census.
+    pub census: u32,
+    /// The descriptor.
+    pub number: u32,
+    /// Its kind.
+    pub kind: u32,
+    /// [`descriptor_flag`] bits.
+    pub flags: u32,
+    /// Thread that opened it; 0 if it was there at first sight, [`crate::table::UNCREDITED`] if not known.
+    pub tid: u32,
+    /// `f_flags` of the file description.
+    pub file_flags: u32,
+    /// Device number of the file system, as the kernel keeps it.
+    pub device: u32,
+    /// Identity of the user stack of the install; `u32::MAX` if none was taken.
+    pub stack: u32,
+    /// Address family of a socket.
+    pub family: u16,
+    /// Its type.
+    pub socket_type: u16,
+    /// Its protocol.
+    pub protocol: u16,
+    /// Its `skc_state`.
+    pub state: u8,
+    /// Its `socket.state`.
+    pub socket_state: u8,
+    /// Local port, host order.
+    pub local_port: u16,
+    /// Remote port, host order.
+    pub remote_port: u16,
+    /// Always 0.
+    pub spare: u32,
+    /// Local address; of IPv4 the first four bytes.
+    pub local: [u8; 16],
+    /// Remote address; of IPv4 the first four bytes.
+    pub remote: [u8; 16],
+    /// Names of its dentry and of those above, cut at their end; of a bound Unix socket the first two hold its path.
+    pub names: [[u8; NAME]; NAMES],
+}
+crate::assert_packed!(DescriptorRecord, 16 + 3 * 8 + 8 * 4 + 16 + 32 + NAMES * NAME);
+
+/// One descriptor has come or gone.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SlotRecord {
+    /// Kind, length, time.
+    pub header: Header,
+    /// The table.
+    pub table_id: u64,
+    /// The descriptor.
+    pub number: u32,
+    /// Kind of what is there now, plus 1; 0 for nothing.
+    pub now: u32,
+    /// Kind of what was there before, plus 1; 0 for nothing.
+    pub before: u32,
+    /// Live descriptors after it.
+    pub live: u32,
+    /// The running process.
+    pub tgid: u32,
+    /// The running thread.
+    pub tid: u32,
+    /// Thread that opened what is there now or what has gone; as in [`DescriptorRecord::tid`].
+    pub opener: u32,
+    /// Syscall that the running thread is in, as in [`crate::table::Failure::nr`].
+    pub nr: u32,
+}
+crate::assert_packed!(SlotRecord, 16 + 8 + 8 * 4);
+
 /// Marks boundary types that may be copied from bytes: every bit pattern is a value.
 ///
 /// # Safety
@@ -176,3 +328,9 @@ unsafe impl Record for ExitRecord {}
 unsafe impl Record for TableRecord {}
 // SAFETY: as above.
 unsafe impl Record for MoveRecord {}
+// SAFETY: as above.
+unsafe impl Record for CensusRecord {}
+// SAFETY: as above.
+unsafe impl Record for DescriptorRecord {}
+// SAFETY: as above.
+unsafe impl Record for SlotRecord {}

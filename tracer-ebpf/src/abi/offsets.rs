@@ -108,6 +108,27 @@ offsets! {
     task_seccomp_filter = "task_struct"."seccomp.filter", optional;
     filter_prev = "seccomp_filter"."prev", optional;
     filter_notif = "seccomp_filter"."notif", optional;
+    fdt_cloexec = "fdtable"."close_on_exec", optional;
+    file_flags = "file"."f_flags", optional;
+    file_mnt = "file"."f_path.mnt", optional;
+    inode_ino = "inode"."i_ino", optional;
+    inode_nlink = "inode"."i_nlink", optional;
+    sb_dev = "super_block"."s_dev", optional;
+    mount_mnt = "mount"."mnt", optional;
+    mount_parent = "mount"."mnt_parent", optional;
+    mount_mountpoint = "mount"."mnt_mountpoint", optional;
+    socket_state = "socket"."state", optional;
+    sk_state = "sock"."__sk_common.skc_state", optional;
+    sk_num = "sock"."__sk_common.skc_num", optional;
+    sk_dport = "sock"."__sk_common.skc_dport", optional;
+    sk_rcv_saddr = "sock"."__sk_common.skc_rcv_saddr", optional;
+    sk_daddr = "sock"."__sk_common.skc_daddr", optional;
+    sk_v6_rcv_saddr = "sock"."__sk_common.skc_v6_rcv_saddr", optional;
+    sk_v6_daddr = "sock"."__sk_common.skc_v6_daddr", optional;
+    unix_addr = "unix_sock"."addr", optional;
+    unix_name = "unix_address"."name", optional;
+    unix_len = "unix_address"."len", optional;
+    iter_seq = "bpf_iter_meta"."seq", optional;
     notif_next_id = "notification"."next_id", optional;
     notif_pending = "notification"."notifications", optional;
 }

@@ -51,6 +51,8 @@ crate::assert_packed!(Mark, 24 + 4 * KINDS);
 pub struct Failure {
     /// Boot time of the first, nanoseconds.
     pub first_ns: u64,
+    /// Boot time of the last, nanoseconds.
+    pub last_ns: u64,
     /// How many.
     pub count: u32,
     /// Live descriptors at the first.
@@ -66,7 +68,7 @@ pub struct Failure {
     /// Positive errno.
     pub errno: u16,
 }
-crate::assert_packed!(Failure, 32);
+crate::assert_packed!(Failure, 40);
 
 /// What one thread held at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +98,8 @@ pub mod scope {
     pub const IMAGE: u32 = 2;
     /// Since the last exec of a child, or first sight.
     pub const WINDOW: u32 = 4;
+    /// Since the last crest.
+    pub const CREST: u32 = 8;
 }
 
 /// Bits of [`TableHead::flags`].
@@ -132,6 +136,8 @@ pub struct TableHead {
     pub window_installs: u64,
     /// `closes` when the spawn window began.
     pub window_closes: u64,
+    /// Boot time at which the table was last at the floor of the present crest, nanoseconds.
+    pub crest_from_ns: u64,
     /// 1 while a handler works on it.
     pub lock: u32,
     /// Changes so far, wrapping: tells a copier that the original moved.
@@ -160,6 +166,14 @@ pub struct TableHead {
     pub failures_other: u32,
     /// Chunks above the first that hold numbers: the greatest index.
     pub top_chunk: u32,
+    /// Least `live` since the last crest: what the present one rises from.
+    pub crest_floor: u32,
+    /// Crests so far: rises that have fallen again by half.
+    pub crests: u32,
+    /// Live descriptors at the last census of a crest; 0 if there was none.
+    pub census_live: u32,
+    /// Close attempts on numbers that were not in use.
+    pub bad_closes: u32,
     /// Threads and what they held at most, at `tid % THREADS`: of threads that fall together, the one that held more.
     pub threads: [ThreadMark; THREADS],
     /// Live by kind now.
@@ -170,16 +184,18 @@ pub struct TableHead {
     pub image: Mark,
     /// Mark in the spawn window.
     pub window: Mark,
+    /// Mark since the last crest: the top of the present one.
+    pub crest: Mark,
     /// Failures so far, first come, first kept; `count` 0 ends the list.
     pub failures: [Failure; FAILURES],
 }
 crate::assert_packed!(
     TableHead,
-    9 * 8
-        + 14 * 4
+    10 * 8
+        + 18 * 4
         + THREADS * size_of::<ThreadMark>()
         + 4 * KINDS
-        + 3 * size_of::<Mark>()
+        + 4 * size_of::<Mark>()
         + FAILURES * size_of::<Failure>()
 );
 

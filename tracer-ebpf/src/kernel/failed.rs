@@ -35,6 +35,7 @@ pub extern "C" fn fdtide_failed(state: *mut TableState, scratch: *mut Scratch, n
             }
             if u32::from((*slot).nr) == nr && u32::from((*slot).errno) == errno {
                 (*slot).count += 1;
+                (*slot).last_ns = (*scratch).request.now;
                 return 0;
             }
         }
@@ -45,6 +46,7 @@ pub extern "C" fn fdtide_failed(state: *mut TableState, scratch: *mut Scratch, n
         }
         let slot = &raw mut (*head).failures[free & (FAILURES - 1)];
         (*slot).first_ns = (*scratch).request.now;
+        (*slot).last_ns = (*scratch).request.now;
         (*slot).live = (*head).live;
         (*slot).soft = soft;
         (*slot).lowest_free = lowest_free;

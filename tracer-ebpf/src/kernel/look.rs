@@ -13,10 +13,10 @@ use fdtide_abi::{
 
 use crate::kernel::{
     maps::{CHUNKS, EMPTY_CHUNK, Program, SCRATCH, Scratch, count, insert},
-    mark::marks,
+    mark::{crest, marks},
     read::{Object, offset, peek},
     slot::{apply, own},
-    table::fdtide_forget,
+    table::{fdtide_fallen, fdtide_forget},
 };
 
 /// What a look is about, and who is credited with what it finds.
@@ -265,6 +265,9 @@ fn finish(state: *mut TableState, request: *mut Request) {
         (*head).flags &= !flag::RECHECK;
         (*head).soft = (*request).soft;
         marks(head, request);
+        if crest(head, (*request).now) {
+            fdtide_fallen(state, (*request).now);
+        }
     }
 }
 

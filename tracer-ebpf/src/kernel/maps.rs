@@ -18,7 +18,7 @@ pub static OFFSETS: Offsets = Offsets::NONE;
 
 /// The agent's set-up.
 #[unsafe(no_mangle)]
-pub static CONFIG: Config = Config { settle_ns: 50_000_000, agent: 0, spare: 0 };
+pub static CONFIG: Config = Config { settle_ns: 50_000_000, agent: 0, want: 0, crest_min: 16, census_at: u32::MAX };
 
 /// Class of each syscall number.
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@ use fdtide_abi::{
     table::{NO_NUMBER, THREADS, UNSETTLED, scope},
 };
 
-use crate::kernel::look::Request;
+use crate::kernel::{look::Request, maps::CONFIG, read::constant};
 
 /// Gives every mark whose composition is the current one a copy of it, before that changes downwards.
 #[inline(always)]
@@ -24,6 +24,9 @@ pub fn capture(head: *mut TableHead) {
         }
         if dirty & scope::WINDOW != 0 {
             (*head).window.kinds = (*head).kinds;
+        }
+        if dirty & scope::CREST != 0 {
+            (*head).crest.kinds = (*head).kinds;
         }
         (*head).dirty = 0;
     }
@@ -52,6 +55,7 @@ pub fn marks(head: *mut TableHead, request: *mut Request) {
         raise!(request, head, life, scope::LIFE);
         raise!(request, head, image, scope::IMAGE);
         raise!(request, head, window, scope::WINDOW);
+        raise!(request, head, crest, scope::CREST);
         if (*head).live < (*head).window_floor {
             (*head).window_floor = (*head).live;
         }
@@ -66,6 +70,38 @@ macro_rules! restart {
         (*$head).$mark.at_ns = $now;
         (*$head).dirty |= $scope;
     };
+}
+
+/// Looks whether the present crest has fallen by half, at the end of a look; the next one then begins. Below the least height
+/// a rise is no crest, and its floor follows `live` down.
+#[inline(always)]
+pub fn crest(head: *mut TableHead, now: u64) -> bool {
+    // SAFETY: a static of plain integers; a valid map value.
+    unsafe {
+        let (live, floor) = ((*head).live, (*head).crest_floor);
+        if live > floor && live >= (*head).crest.live {
+            return false;
+        }
+        let height = (*head).crest.live - floor;
+        if height < constant(&raw const CONFIG.crest_min) {
+            if live <= floor {
+                restart_crest(head, now);
+            }
+            return false;
+        }
+        live <= floor + height / 2
+    }
+}
+
+/// The next crest rises from here.
+#[inline(always)]
+pub fn restart_crest(head: *mut TableHead, now: u64) {
+    // SAFETY: a valid map value.
+    unsafe {
+        restart!(head, crest, now, scope::CREST);
+        (*head).crest_floor = (*head).live;
+        (*head).crest_from_ns = now;
+    }
 }
 
 /// Credits the window that ends to the thread that held most: the one that forks, or one that has let go of what it held,
@@ -141,5 +177,6 @@ pub fn restart_life(head: *mut TableHead, now: u64) {
     unsafe {
         restart!(head, life, now, scope::LIFE);
     }
+    restart_crest(head, now);
     restart_image(head, now);
 }

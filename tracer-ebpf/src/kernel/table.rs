@@ -15,7 +15,7 @@ use crate::kernel::{
     lock::{lock, unlock},
     look::{Scope, look, look_near, request},
     maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Program, Scratch, TABLES, count, insert},
-    mark::{capture, restart_life},
+    mark::{capture, restart_crest, restart_life},
     read::{self, Object, fetch_add, offset},
 };
 
@@ -159,6 +159,9 @@ pub extern "C" fn fdtide_copy(from: u64, scratch: *mut Scratch, owner: u32, flag
         (*head).closes = 0;
         (*head).changes = 0;
         (*head).failures_other = 0;
+        (*head).crests = 0;
+        (*head).census_live = 0;
+        (*head).bad_closes = 0;
         for failure in 0..FAILURES {
             (*head).failures[failure].count = 0;
         }
@@ -224,6 +227,23 @@ pub extern "C" fn fdtide_end(files: u64, now: u64, reason: u32) -> u32 {
         // SAFETY: a valid map value.
         emit::table(now, reason, unsafe { &raw const (*state).head });
         forget(files, state);
+    }
+    0
+}
+
+/// Tells that the present crest has fallen, and begins the next one.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_fallen(state: *mut TableState, now: u64) -> u32 {
+    if state.is_null() {
+        return 0;
+    }
+    // SAFETY: a valid map value, which the verifier checks.
+    unsafe {
+        let head = &raw mut (*state).head;
+        (*head).crests += 1;
+        emit::table(now, table_reason::CREST, head);
+        restart_crest(head, now);
     }
     0
 }

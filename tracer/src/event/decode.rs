@@ -10,8 +10,8 @@ use fdtide_abi::table::{
 };
 
 use super::{
-    Ended, Errno, Event, Exec, Exit, Failure, Head, Kinds, Mark, Move, Name, Proc, ProcId, Process, Reason, Seen,
-    Spawner, Syscall, TableId,
+    Ended, Errno, Event, Exec, Exit, Failure, Head, Held, Kinds, Mark, Move, Name, Proc, ProcId, Process, Reason, Seen,
+    Spawner, Syscall, TableId, census_decode,
 };
 
 /// Longest path that a record has room for, bytes. A path of this length may have been cut.
@@ -50,6 +50,12 @@ pub enum DecodeError {
         /// Its reason.
         reason: u32,
     },
+    /// A census record gives no reason that this version knows.
+    #[error("census record with unknown reason {reason}")]
+    UnknownCensus {
+        /// Its reason.
+        reason: u32,
+    },
 }
 
 /// One record's bytes to one event. Bytes after the record's end (the ring rounds up) are ignored.
@@ -78,6 +84,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
                 table_reason::LEFT => Reason::Left,
                 table_reason::REPLACED => Reason::Replaced,
                 table_reason::SNAPSHOT => Reason::Snapshot,
+                table_reason::CREST => Reason::Crest,
                 reason => return Err(DecodeError::UnknownReason { reason }),
             };
             Ok(Event::Table(Box::new(Seen { at_ns, reason, table: head(&raw.table, None) })))
@@ -93,6 +100,9 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
                 live: raw.live,
             })))
         }
+        record::CENSUS => census_decode::census(&body(bytes, header)?),
+        record::DESCRIPTOR => Ok(Event::Descriptor(Box::new(census_decode::descriptor(&body(bytes, header)?)))),
+        record::SLOT => Ok(Event::Slot(census_decode::slot(&body(bytes, header)?))),
         kind => Err(DecodeError::UnknownKind { kind }),
     }
 }
@@ -194,6 +204,12 @@ fn head(raw: &TableHead, credited: Option<u32>) -> Head {
         life: mark(&raw.life, scope::LIFE),
         image: mark(&raw.image, scope::IMAGE),
         window: mark(&raw.window, scope::WINDOW),
+        crest: mark(&raw.crest, scope::CREST),
+        crest_floor: raw.crest_floor,
+        crest_from_ns: raw.crest_from_ns,
+        crests: raw.crests,
+        threads: held(&raw.threads),
+        bad_closes: raw.bad_closes,
         kinds,
         failures: raw.failures.iter().take_while(|f| f.count != 0).map(failure).collect(),
         failures_other: raw.failures_other,
@@ -203,18 +219,30 @@ fn head(raw: &TableHead, credited: Option<u32>) -> Head {
 fn failure(raw: &abi_table::Failure) -> Failure {
     Failure {
         first_ns: raw.first_ns,
+        last_ns: raw.last_ns,
         count: raw.count,
         live: raw.live,
         soft: raw.soft,
         lowest_free: number(raw.lowest_free),
         in_use: raw.in_use,
-        syscall: Syscall {
-            nr: raw.nr & !(NR_COMPAT | NR_HIDDEN),
-            compat: raw.nr & NR_COMPAT != 0,
-            hidden: raw.nr & NR_HIDDEN != 0,
-        },
+        syscall: syscall(raw.nr),
         errno: Errno(raw.errno),
     }
+}
+
+pub(super) fn syscall(raw: u16) -> Syscall {
+    Syscall { nr: raw & !(NR_COMPAT | NR_HIDDEN), compat: raw & NR_COMPAT != 0, hidden: raw & NR_HIDDEN != 0 }
+}
+
+/// Threads that held something, most first.
+fn held(raw: &[ThreadMark; THREADS]) -> Vec<Held> {
+    let mut threads: Vec<Held> = raw
+        .iter()
+        .filter(|thread| thread.tid != 0 && (thread.high != 0 || thread.held != 0))
+        .map(|thread| Held { tid: thread.tid, comm: Name::from_c(&thread.comm), high: thread.high, held: thread.held })
+        .collect();
+    threads.sort_by_key(|thread| (std::cmp::Reverse(thread.high), thread.tid));
+    threads
 }
 
 fn number(raw: u32) -> Option<u32> {

@@ -3,12 +3,15 @@
 //! [`decode::decode`] turns the bytes of one record into one [`Event`]. Times are boot time in nanoseconds, counts are
 //! descriptors. Nothing here knows how a record is laid out; that is `fdtide_abi`, used by `decode` alone.
 
+mod census;
+mod census_decode;
 pub mod decode;
 mod exit;
 mod kinds;
 mod name;
 mod syscall;
 
+pub use census::{Census, CensusReason, Descriptor, Frame, Opener, Slot, Socket, SocketState, Stack};
 pub use decode::{DecodeError, decode};
 pub use exit::Exit;
 pub use fdtide_abi::Kind;
@@ -29,6 +32,14 @@ pub enum Event {
     Table(Box<Seen>),
     /// A task uses another table from now on.
     Move(Box<Move>),
+    /// A census has been taken; its rows came before.
+    Census(Census),
+    /// One row of a census.
+    Descriptor(Box<Descriptor>),
+    /// One descriptor has come or gone.
+    Slot(Slot),
+    /// A user stack that rows of a census name.
+    Stack(Box<Stack>),
 }
 
 /// Identity of a process: its id is reused, id and start are not.
@@ -100,6 +111,8 @@ pub struct Mark {
 pub struct Failure {
     /// Boot time of the first, nanoseconds.
     pub first_ns: u64,
+    /// Boot time of the last, nanoseconds.
+    pub last_ns: u64,
     /// How many.
     pub count: u32,
     /// Live descriptors at the first.
@@ -169,10 +182,35 @@ pub struct Head {
     pub image: Mark,
     /// Mark in the spawn window.
     pub window: Mark,
+    /// Top of the present crest: the mark since the last crest.
+    pub crest: Mark,
+    /// Least `live` since the last crest: what the present one rises from.
+    pub crest_floor: u32,
+    /// Boot time at which it was last at that floor, nanoseconds.
+    pub crest_from_ns: u64,
+    /// Crests so far: rises that have fallen again by half.
+    pub crests: u32,
+    /// What each thread held at most since an exec was last credited to it, most first.
+    pub threads: Vec<Held>,
+    /// Close attempts on numbers that were not in use.
+    pub bad_closes: u32,
     /// Failures so far, each kind once.
     pub failures: Vec<Failure>,
     /// Failures beyond the kinds that are kept apart.
     pub failures_other: u32,
+}
+
+/// What one thread held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The thread.
+    pub tid: u32,
+    /// Its name.
+    pub comm: Name,
+    /// Most descriptors that it had opened and that were open at once.
+    pub high: u32,
+    /// Descriptors that it has opened and that are open now.
+    pub held: u32,
 }
 
 /// A process is followed from now on.
@@ -239,8 +277,10 @@ pub enum Reason {
     Left,
     /// Another table was made at the same address; the end of this one was not seen.
     Replaced,
-    /// It is still there at the end of the trace.
+    /// It is still there: looked at by the agent.
     Snapshot,
+    /// Its crest has fallen by half; the head shows the crest.
+    Crest,
 }
 
 /// A table as it is, or was at its end.

@@ -20,6 +20,11 @@ impl Name {
         Name(bytes.get(..end).unwrap_or(bytes).into())
     }
 
+    /// These bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Name {
+        Name(bytes.into())
+    }
+
     /// As it came.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

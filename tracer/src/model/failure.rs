@@ -148,7 +148,17 @@ mod tests {
 
     fn emfile(nr: u16, live: u32, soft: u32, lowest_free: Option<u32>) -> Failure {
         let syscall = Syscall { nr, compat: false, hidden: false };
-        Failure { first_ns: 1, count: 1, live, soft, lowest_free, in_use: live, syscall, errno: Errno::EMFILE }
+        Failure {
+            first_ns: 1,
+            last_ns: 1,
+            count: 1,
+            live,
+            soft,
+            lowest_free,
+            in_use: live,
+            syscall,
+            errno: Errno::EMFILE,
+        }
     }
 
     #[test]

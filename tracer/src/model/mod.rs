@@ -95,6 +95,7 @@ impl Model {
             Event::Exit(ended) => self.apply_exit(ended),
             Event::Table(seen) => self.apply_table(seen),
             Event::Move(moved) => self.apply_move(moved),
+            Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => {}
         }
     }
 
@@ -169,6 +170,7 @@ impl Model {
                     table.snapshot();
                 }
             }
+            Reason::Crest => {}
             Reason::Left | Reason::Replaced => {
                 self.carry(&event.table, event.at_ns);
                 self.end_table(id, event.at_ns);

@@ -48,6 +48,12 @@ pub fn head(id: u64, live: u32) -> Head {
         life: mark(0, live),
         image: mark(0, live),
         window: mark(0, live),
+        crest: mark(0, live),
+        crest_floor: live,
+        crest_from_ns: 0,
+        crests: 0,
+        threads: Vec::new(),
+        bad_closes: 0,
         failures: Vec::new(),
         failures_other: 0,
     }

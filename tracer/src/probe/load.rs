@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use aya::{Btf, Ebpf, EbpfLoader, maps::Array};
-use fdtide_abi::{Config, Offsets, TableState};
+use fdtide_abi::{Config, Offsets, TableState, config::want};
 
 use super::{error::ProbeError, privileges};
 use crate::kernel::{btf, features, offsets};
@@ -23,11 +23,33 @@ pub struct LoadOptions {
     pub btf: PathBuf,
     /// Log of the kernel program to the `log` crate.
     pub debug: bool,
+    /// A rise and fall of at least so many descriptors is a crest.
+    pub crest_min: u32,
+    /// A crest of at least so many descriptors gets a census.
+    pub census_at: Option<u32>,
+    /// The first failure of each kind gets a census.
+    pub census_failed: bool,
+    /// Note when each descriptor was installed, for the ages in a census.
+    pub ages: bool,
+    /// Take the user stack of each install.
+    pub stacks: bool,
+    /// A record of every install and close.
+    pub slots: bool,
 }
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        Self { settle_ns: 50_000_000, btf: PathBuf::from("/sys/kernel/btf/vmlinux"), debug: false }
+        Self {
+            settle_ns: 50_000_000,
+            btf: PathBuf::from("/sys/kernel/btf/vmlinux"),
+            debug: false,
+            crest_min: 16,
+            census_at: None,
+            census_failed: false,
+            ages: false,
+            stacks: false,
+            slots: false,
+        }
     }
 }
 
@@ -46,7 +68,7 @@ pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<Ebpf, ProbeError>
     let types = btf::Btf::parse(&bytes).map_err(|source| ProbeError::BadBtf { path, source })?;
     features::check(&types)?;
     let offsets = Wire::<Offsets>(offsets::resolve(&types)?);
-    let config = Wire::<Config>(Config { settle_ns: options.settle_ns, agent: std::process::id(), spare: 0 });
+    let config = Wire::<Config>(config(options));
     drop(types);
 
     let replacement = match std::env::var_os(OBJECT_ENV) {
@@ -72,6 +94,20 @@ pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<Ebpf, ProbeError>
         .and_then(|mut map| map.set(0, empty, 0))
         .map_err(|source| ProbeError::Map { map: "EMPTY", source: Box::new(source) })?;
     Ok(ebpf)
+}
+
+fn config(options: &LoadOptions) -> Config {
+    let bit = |on: bool, bit: u32| if on { bit } else { 0 };
+    Config {
+        settle_ns: options.settle_ns,
+        agent: std::process::id(),
+        want: bit(options.slots, want::SLOTS)
+            | bit(options.ages, want::AGES)
+            | bit(options.stacks, want::STACKS)
+            | bit(options.census_failed, want::CENSUS_FAILED),
+        crest_min: options.crest_min,
+        census_at: options.census_at.unwrap_or(u32::MAX),
+    }
 }
 
 fn zeroed_table() -> TableState {

@@ -200,7 +200,17 @@ impl Sim {
         }
         let (live, soft) = (head.live, head.soft);
         let lowest_free = (live < soft).then_some(live);
-        head.failures.push(Failure { first_ns: now, count, live, soft, lowest_free, in_use: live, syscall, errno });
+        head.failures.push(Failure {
+            first_ns: now,
+            last_ns: now,
+            count,
+            live,
+            soft,
+            lowest_free,
+            in_use: live,
+            syscall,
+            errno,
+        });
     }
 
     /// The process execs and loses what is close-on-exec.
