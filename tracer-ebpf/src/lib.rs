@@ -11,4 +11,4 @@ pub use abi::counters::{Counter, Counters};
 pub use abi::event;
 pub use abi::kind::Kind;
 pub use abi::offsets::{self, OFFSET_NONE, Offsets};
-pub use abi::table::{self, Chunk, ChunkKey, Failure, HeldKey, Mark, ProcRow, TableHead, TableState};
+pub use abi::table::{self, Chunk, ChunkKey, Extras, Failure, HeldKey, Mark, ProcRow, TableHead, TableState};

@@ -42,6 +42,8 @@ counters! {
     LockBusy = 8 => "lock_busy", "Looks at a table that did not wait for another one to end; its composition may be off by that one.";
     FailureKinds = 9 => "failure_kinds_full", "Failures counted under `other` because their table had too many kinds of failure.";
     PendingFull = 10 => "argument_map_full", "Calls whose arguments found no room between entry and return; the whole table was looked at instead.";
+    StackLost = 11 => "stack_lost", "User stacks that could not be taken, or found no room.";
+    EventsFull = 12 => "events_ring_full", "Single installs and closes that found no room in their ring; every count is right without them.";
 }
 
 /// Number of counter slots in the map.

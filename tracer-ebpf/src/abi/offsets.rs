@@ -128,7 +128,7 @@ offsets! {
     unix_addr = "unix_sock"."addr", optional;
     unix_name = "unix_address"."name", optional;
     unix_len = "unix_address"."len", optional;
-    iter_seq = "bpf_iter_meta"."seq", optional;
+    iter_seq = "bpf_iter_meta"."seq", required;
     notif_next_id = "notification"."next_id", optional;
     notif_pending = "notification"."notifications", optional;
 }

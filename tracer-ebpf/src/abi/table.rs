@@ -174,6 +174,10 @@ pub struct TableHead {
     pub census_live: u32,
     /// Close attempts on numbers that were not in use.
     pub bad_closes: u32,
+    /// Censuses taken so far.
+    pub censuses: u32,
+    /// Always 0.
+    pub spare: u32,
     /// Threads and what they held at most, at `tid % THREADS`: of threads that fall together, the one that held more.
     pub threads: [ThreadMark; THREADS],
     /// Live by kind now.
@@ -192,7 +196,7 @@ pub struct TableHead {
 crate::assert_packed!(
     TableHead,
     10 * 8
-        + 18 * 4
+        + 20 * 4
         + THREADS * size_of::<ThreadMark>()
         + 4 * KINDS
         + 4 * size_of::<Mark>()
@@ -221,6 +225,33 @@ pub struct TableState {
 }
 
 const _: () = assert!(size_of::<TableState>() <= 6 * 1024, "a table of 1,024 numbers costs at most 6 KiB");
+
+/// What is kept beside the slots of 1,024 consecutive numbers, where it is asked for.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Extras {
+    /// Boot time of the install, nanoseconds; 0 if not known.
+    pub opened: [u64; CHUNK_NUMBERS],
+    /// Identity of the opener's user stack plus 1; 0 for none.
+    pub stack: [u32; CHUNK_NUMBERS],
+}
+crate::assert_packed!(Extras, 12 * CHUNK_NUMBERS);
+
+/// Frames of a user stack that are kept, innermost first.
+pub const FRAMES: usize = 24;
+
+/// One frame as the kernel keeps it (`struct bpf_stack_build_id`, include/uapi/linux/bpf.h, v6.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct RawFrame {
+    /// 0 for the end, 1 with a build id and an offset in the file, 2 with an address alone.
+    pub status: i32,
+    /// The file's build id.
+    pub build_id: [u8; 20],
+    /// Offset in the file, or the address.
+    pub at: u64,
+}
+crate::assert_packed!(RawFrame, 32);
 
 /// Key of a chunk above the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

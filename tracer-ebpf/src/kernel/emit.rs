@@ -1,14 +1,14 @@
 //! The only user of the ring.
 
-use aya_ebpf::maps::ring_buf::RingBufEntry;
+use aya_ebpf::{helpers::generated::bpf_seq_write, maps::ring_buf::RingBufEntry};
 use fdtide_abi::{
-    Counter, ProcRow, TableHead,
-    event::{ExecRecord, ExitRecord, Header, MoveRecord, ProcRecord, TableRecord, record},
+    Counter, ProcRow, TableHead, TableState,
+    event::{ExecRecord, ExitRecord, Header, MoveRecord, ProcRecord, TableRecord, record, table_reason},
 };
 
 use crate::kernel::{
-    maps::{EXECS, RING, count},
-    read::copy,
+    maps::{EXECS, RING, Scratch, count},
+    read::{Object, copy},
 };
 
 /// Room for a record; counted when there is none.
@@ -91,6 +91,22 @@ pub fn table(now: u64, reason: u32, head: *const TableHead) {
         copy(&raw mut (*record).table, head);
     }
     entry.submit(0);
+}
+
+/// A table as it is, into the output of a walk.
+#[inline(always)]
+pub fn glance(output: Object, scratch: *mut Scratch, state: *const TableState, now: u64) {
+    // SAFETY: valid map values; the verifier knows the output's type.
+    unsafe {
+        let head = &raw mut (*scratch).glance;
+        let length = size_of::<TableRecord>() as u64;
+        (*head)[0] = u64::from(record::TABLE) | length << 32;
+        (*head)[1] = now;
+        (*head)[2] = u64::from(table_reason::SNAPSHOT);
+        // The output takes both or, when it is full, is asked for again.
+        bpf_seq_write(output.pointer().cast(), head.cast(), 24);
+        bpf_seq_write(output.pointer().cast(), (&raw const (*state).head).cast(), size_of::<TableHead>() as u32);
+    }
 }
 
 /// A task uses another table from now on.

@@ -1,13 +1,16 @@
 //! Refused descriptors: told apart by syscall and error, with the evidence at the first.
 
 use fdtide_abi::{
-    Chunk, Counter, TableState, config,
+    Chunk, Counter, TableState,
+    config::{self, want},
+    event::census_reason,
     table::{CHUNK_WORDS, FAILURES, NO_NUMBER},
 };
 
 use crate::kernel::{
     look::{CHUNK_BYTES, fdtide_scan},
     maps::{Scratch, count},
+    origin::asked,
 };
 
 /// Notes a refused descriptor, after a look: a symbol of its own, see [`crate::kernel::look::fdtide_look`].
@@ -54,6 +57,9 @@ pub extern "C" fn fdtide_failed(state: *mut TableState, scratch: *mut Scratch, n
         (*slot).nr = nr as u16;
         (*slot).errno = errno as u16;
         (*slot).count = 1;
+        if asked(want::CENSUS_FAILED) {
+            (*scratch).request.census = census_reason::FAILURE;
+        }
     }
     0
 }

@@ -2,20 +2,21 @@
 
 use aya_ebpf::helpers::generated::{bpf_ktime_get_boot_ns, bpf_probe_read_kernel_str};
 use fdtide_abi::{
-    HeldKey, ProcRow, TableState,
+    ProcRow, TableState,
     config::{self, class},
     event::{ExecRecord, FILENAME, exec_flag, table_reason},
     table::{NO_NUMBER, proc_flag},
 };
 
 use crate::kernel::{
-    emit,
+    census, emit,
     failed::fdtide_failed,
     lock::{lock, unlock},
     look::{Scope, look, request, soft_limit},
-    maps::{CONFIG, FOUND, HELD, PROCS, Program, TARGETS},
+    maps::{CONFIG, Errand, FOUND, PROCS, Program, SCRATCH, TARGETS, errand},
     mark::{credit_window, restart_image, restart_window},
     read::{Object, constant, copy, offset},
+    slot::forget_held,
     table, tree,
 };
 
@@ -55,7 +56,7 @@ pub fn refused(program: Program, error: i64) {
 
 /// Number of the syscall that the task is in, as a failure record has it.
 #[inline(always)]
-fn syscall_of(task: Object) -> u16 {
+pub fn syscall_of(task: Object) -> u16 {
     let regs = Object::registers(task);
     let nr: u64 = regs.load(offset!(regs_orig_ax));
     let status: u32 = task.load(offset!(task_status));
@@ -103,6 +104,14 @@ pub fn changed(
         }
     }
     unlock(state, locked);
+    // Others need not wait for it.
+    if let Some(scratch) = SCRATCH.get_ptr_mut(program as u32) {
+        // SAFETY: a valid map value.
+        let reason = unsafe { (*scratch).request.census };
+        if reason != 0 {
+            census::take(state, scratch, row, reason);
+        }
+    }
 }
 
 /// Whether a syscall's return value says that the table, or the system, is full.
@@ -147,11 +156,6 @@ fn adopt(program: Program, task: Object, row: *mut ProcRow, files: Object, now: 
         emit::moved(now, row, old_id, to_id, tree::tid(task), (*state).head.live);
         Some(state)
     }
-}
-
-#[inline(always)]
-fn forget_held(files: u64, tid: u32) {
-    let _ = HELD.remove(HeldKey { files, tid: u64::from(tid) });
 }
 
 /// The current task has made `child`, which has not run yet.
@@ -344,9 +348,33 @@ fn look_all(program: Program, state: *mut TableState, task: Object, files: Objec
     unlock(state, locked);
 }
 
-/// One task of a walk over all of them: traced if the user named it or its parent is traced.
+/// One task of a walk over all of them, with the walk's errands; `output` is where it may write.
 #[inline(always)]
-pub fn walked(task: Object) {
+pub fn walked(task: Object, output: Object) {
+    found(task);
+    let (glance, reason) = (errand(Errand::Glance), errand(Errand::Census));
+    if glance == 0 && reason == 0 || tree::tid(task) != tree::tgid(task) {
+        return;
+    }
+    let Some(row) = tree::find(task) else { return };
+    let files = task.follow(offset!(task_files));
+    if files.is_null() {
+        return;
+    }
+    let Some(state) = table::find(files) else { return };
+    let now = now();
+    let Some(scratch) = request(Program::Walk, task, files, 0, now) else { return };
+    if reason != 0 {
+        census::take(state, scratch, row, reason);
+    }
+    if glance != 0 && !output.is_null() {
+        emit::glance(output, scratch, state, now);
+    }
+}
+
+/// Traced if the user named it or its parent is traced.
+#[inline(always)]
+fn found(task: Object) {
     let tgid = tree::tgid(task);
     if tree::tid(task) != tgid || tgid == constant(&raw const CONFIG.agent) {
         return;

@@ -17,7 +17,6 @@ mod magic {
     pub const ANON_INODE: u64 = 0x0904_1934;
     pub const PIDFS: u64 = 0x5049_4446;
     pub const NSFS: u64 = 0x6e73_6673;
-    pub const SOCKFS: u64 = 0x534f_434b;
     pub const PIPEFS: u64 = 0x5049_5045;
     pub const TMPFS: u64 = 0x0102_1994;
     pub const HUGETLBFS: u64 = 0x9584_58f6;
@@ -76,10 +75,19 @@ fn read(window: &mut Window, file: u64) -> Option<Kind> {
     }
     let inode: u64 = member(window, file, offset!(file_inode))?;
     open_window(window, inode)?;
+    // What the mode tells alone needs no further read.
+    let inode_mode: u16 = member(window, inode, offset!(inode_mode))?;
+    match inode_mode & S_IFMT {
+        0o040_000 => return Some(Kind::Dir),
+        0o120_000 => return Some(Kind::Symlink),
+        0o060_000 => return Some(Kind::Blk),
+        0o020_000 => return Some(character(member(window, inode, offset!(inode_rdev))?)),
+        0o140_000 => return socket(file),
+        _ => {}
+    }
     let sb: u64 = member(window, inode, offset!(inode_sb))?;
     let sb_magic: u64 = peek(sb + u64::from(offset!(sb_magic)))?;
     match sb_magic {
-        magic::SOCKFS => return socket(file),
         magic::PIPEFS => return Some(Kind::Pipe),
         magic::ANON_INODE => return anonymous(file),
         magic::PIDFS => return Some(Kind::Pidfd),
@@ -91,14 +99,9 @@ fn read(window: &mut Window, file: u64) -> Option<Kind> {
         magic::TMPFS | magic::HUGETLBFS if is_memfd(file)? => return Some(Kind::Memfd),
         _ => {}
     }
-    let inode_mode: u16 = member(window, inode, offset!(inode_mode))?;
     Some(match inode_mode & S_IFMT {
         0o100_000 => Kind::File,
-        0o040_000 => Kind::Dir,
-        0o120_000 => Kind::Symlink,
         0o010_000 => Kind::Fifo,
-        0o060_000 => Kind::Blk,
-        0o020_000 => character(member(window, inode, offset!(inode_rdev))?),
         _ => Kind::Other,
     })
 }

@@ -7,7 +7,8 @@ use core::ffi::c_void;
 
 use aya_ebpf::helpers::generated::{bpf_loop, bpf_probe_read_kernel};
 use fdtide_abi::{
-    Chunk, ChunkKey, Counter, TableState,
+    Chunk, ChunkKey, Counter, OFFSET_NONE, TableState,
+    event::SlotRecord,
     table::{CHUNK_NUMBERS, CHUNK_WORDS, MAX_CHUNKS, NO_NUMBER, UNCREDITED, flag},
 };
 
@@ -74,8 +75,16 @@ pub struct Request {
     pub(super) raised: u32,
     /// What the file being looked at is, the number of its [`fdtide_abi::Kind`].
     pub(super) kind: u32,
+    /// A census is due, and why.
+    pub(super) census: u32,
+    /// Address of the `close_on_exec` bitmap; 0 if it is not known where that is.
+    pub(super) cloexec: u64,
+    /// Identity of the caller's user stack plus 1; 0 for none.
+    pub(super) stack: u32,
     /// Always 0.
     pub(super) spare: u32,
+    /// A record of one descriptor being made.
+    pub(super) slot: SlotRecord,
     /// Start of the kernel object being classified.
     pub(super) window: Window,
 }
@@ -136,6 +145,11 @@ pub fn request(program: Program, task: Object, files: Object, tid: u32, now: u64
         (*request).max = fdt.load(offset!(fdt_max));
         (*request).tid = tid;
         (*request).soft = soft_limit(task);
+        (*request).census = 0;
+        (*request).cloexec = match offset!(fdt_cloexec) {
+            OFFSET_NONE => 0,
+            offset => fdt.follow(offset).address(),
+        };
         Some(scratch)
     }
 }
@@ -407,27 +421,34 @@ fn compare(look: &mut Look, number: u32) {
     unsafe {
         let scope = (*request).scope;
         (*request).credit = UNCREDITED;
-        let mut file = 0;
-        if number != NO_NUMBER {
-            let Some(found) = file_at(request, number) else { return };
-            file = found;
-            if file == 0 {
-                apply(look.state, look.chunk, request, number, 0);
-            }
-        }
         let chunk = look.chunk;
         if !scan(look, chunk) {
             return;
         }
         let scan = &raw const (*look.scratch).scan;
-        let mut sets = (*scan).sets;
+        let (mut clears, mut sets) = ((*scan).clears, (*scan).sets);
+        let mut file = 0;
+        if number != NO_NUMBER {
+            let bit = 1 << (number & 63);
+            // Nothing is behind a number whose bit is not set, and every read of kernel memory costs.
+            if (*look.scratch).words[number as usize / 64 & (CHUNK_WORDS - 1)] & bit != 0 {
+                let Some(found) = file_at(request, number) else { return };
+                file = found;
+            }
+            if file == 0 {
+                apply(look.state, look.chunk, request, number, 0);
+                if clears == bit {
+                    clears = 0;
+                }
+            }
+        }
         if (*scan).highest != NO_NUMBER {
             let highest = (*look.cursor()).base + (*scan).highest;
             if (*request).highest == NO_NUMBER || (*request).highest < highest {
                 (*request).highest = highest;
             }
         }
-        if (*scan).clears != 0 {
+        if clears != 0 {
             words(look, pass::CLEARS);
         }
         if file != 0 {

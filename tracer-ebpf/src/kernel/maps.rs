@@ -1,16 +1,24 @@
 //! Maps and read-only data.
 
+use core::cell::UnsafeCell;
+
 use aya_ebpf::{
-    bindings::BPF_F_NO_PREALLOC,
+    bindings::{BPF_F_NO_PREALLOC, BPF_F_STACK_BUILD_ID, bpf_map_def, bpf_map_type::BPF_MAP_TYPE_STACK_TRACE},
     macros::map,
     maps::{Array, HashMap, PerCpuArray, RingBuf},
 };
 use fdtide_abi::{
-    Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config, event::ExecRecord,
-    table::CHUNK_WORDS,
+    Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config,
+    event::ExecRecord,
+    table::{CHUNK_WORDS, FRAMES, RawFrame},
 };
 
-use crate::kernel::look::{Cursor, Request};
+pub use fdtide_abi::Extras;
+
+use crate::kernel::{
+    census::Work,
+    look::{Cursor, Request},
+};
 
 /// Where members are; the agent writes it before load. Read through [`crate::kernel::read::offset`].
 #[unsafe(no_mangle)]
@@ -141,6 +149,10 @@ pub struct Scratch {
     pub request: Request,
     /// Where the comparison is.
     pub cursor: Cursor,
+    /// Start of a record that the walk writes.
+    pub glance: [u64; 3],
+    /// Where a census is.
+    pub census: Work,
 }
 
 /// Where exec records are made.
@@ -150,6 +162,67 @@ pub static EXECS: PerCpuArray<ExecRecord> = PerCpuArray::with_max_entries(1, 0);
 /// Records to the agent.
 #[map]
 pub static RING: RingBuf = RingBuf::with_byte_size(4 << 20, 0);
+
+/// Single installs and closes, where they are asked for; a ring of its own, so that a flood of them costs no other record.
+#[map]
+pub static EVENTS: RingBuf = RingBuf::with_byte_size(16 << 20, 0);
+
+/// What is kept beside the slots, where it is asked for; by chunk, the first included.
+#[map]
+pub static EXTRAS: HashMap<ChunkKey, Extras> = HashMap::with_max_entries(65_536, BPF_F_NO_PREALLOC);
+
+/// Nothing beside the slots yet.
+#[map]
+pub static EMPTY_EXTRAS: Array<Extras> = Array::with_max_entries(1, 0);
+
+/// User stacks of installs, where they are asked for.
+#[unsafe(link_section = "maps")]
+#[unsafe(export_name = "STACKS")]
+pub static STACKS: StackMap = StackMap(UnsafeCell::new(bpf_map_def {
+    type_: BPF_MAP_TYPE_STACK_TRACE,
+    key_size: 4,
+    value_size: (FRAMES * size_of::<RawFrame>()) as u32,
+    max_entries: 16_384,
+    map_flags: BPF_F_STACK_BUILD_ID,
+    id: 0,
+    pinning: 0,
+}));
+
+/// A map of stacks whose frames name files and offsets; the library's own has addresses.
+#[repr(transparent)]
+pub struct StackMap(UnsafeCell<bpf_map_def>);
+
+// SAFETY: only its address is used, which the loader replaces.
+unsafe impl Sync for StackMap {}
+
+impl StackMap {
+    /// The map, for helpers.
+    #[inline(always)]
+    pub fn as_ptr(&self) -> *mut core::ffi::c_void {
+        self.0.get().cast()
+    }
+}
+
+/// What the next walk over all tasks does beside finding them: index by [`Errand`].
+#[map]
+pub static ERRANDS: Array<u32> = Array::with_max_entries(2, 0);
+
+/// Index into [`ERRANDS`].
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub enum Errand {
+    /// Not 0: writes the head of each process's table into the walk's output.
+    Glance = 0,
+    /// Not 0: takes a census of each process's table, with this reason.
+    Census = 1,
+}
+
+/// What the walk is to do.
+#[inline(always)]
+pub fn errand(errand: Errand) -> u32 {
+    // SAFETY: a valid map value.
+    ERRANDS.get_ptr(errand as u32).map_or(0, |value| unsafe { *value })
+}
 
 /// What a comparison of one chunk finds.
 #[repr(C)]

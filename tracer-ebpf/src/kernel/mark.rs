@@ -2,6 +2,7 @@
 
 use fdtide_abi::{
     TableHead,
+    event::census_reason,
     table::{NO_NUMBER, THREADS, UNSETTLED, scope},
 };
 
@@ -9,7 +10,7 @@ use crate::kernel::{look::Request, maps::CONFIG, read::constant};
 
 /// Gives every mark whose composition is the current one a copy of it, before that changes downwards.
 #[inline(always)]
-pub fn capture(head: *mut TableHead) {
+pub fn capture(head: *mut TableHead, request: *mut Request) {
     // SAFETY: a valid map value.
     unsafe {
         let dirty = (*head).dirty;
@@ -25,8 +26,17 @@ pub fn capture(head: *mut TableHead) {
         if dirty & scope::WINDOW != 0 {
             (*head).window.kinds = (*head).kinds;
         }
-        if dirty & scope::CREST != 0 {
+        // A rise that is too low to be a crest may still grow; what it is made of then is not what it is made of now.
+        if dirty & scope::CREST != 0
+            && (*head).crest.live - (*head).crest_floor >= constant(&raw const CONFIG.crest_min)
+        {
             (*head).crest.kinds = (*head).kinds;
+            // Not at every wave of the same height: the next census shows something new.
+            let top = (*head).crest.live;
+            if top >= constant(&raw const CONFIG.census_at) && top > (*head).census_live + (*head).census_live / 8 {
+                (*head).census_live = top;
+                (*request).census = census_reason::CREST;
+            }
         }
         (*head).dirty = 0;
     }
@@ -168,6 +178,8 @@ pub fn restart_image(head: *mut TableHead, now: u64) {
     }
     restart_window(head, now);
     forget_threads(head);
+    // SAFETY: a valid map value.
+    unsafe { (*head).census_live = 0 };
 }
 
 /// Starts every mark anew at the present level.

@@ -1,5 +1,6 @@
 //! Kernel side: hook shims poke handlers, handlers look at tables, tables are emitted.
 
+pub mod census;
 pub mod emit;
 pub mod failed;
 pub mod handlers;
@@ -8,6 +9,7 @@ pub mod lock;
 pub mod look;
 pub mod maps;
 pub mod mark;
+pub mod origin;
 pub mod probes;
 pub mod read;
 pub mod slot;

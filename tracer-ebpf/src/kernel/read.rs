@@ -73,6 +73,12 @@ impl Object {
         Self(self.load::<*const u8>(offset))
     }
 
+    /// The pointer itself, for helpers that want one of its type.
+    #[inline(always)]
+    pub const fn pointer(self) -> *mut u8 {
+        self.0.cast_mut()
+    }
+
     /// Address of the member at `offset`.
     #[inline(always)]
     pub fn member(self, offset: u32) -> *const u8 {

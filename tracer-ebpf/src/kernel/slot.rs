@@ -10,8 +10,9 @@ use fdtide_abi::{
 use crate::kernel::{
     kind::fdtide_classify,
     look::{Request, Scope},
-    maps::{CONFIG, HELD, Switch, count, turn_on},
+    maps::{CONFIG, HELD, Switch, TABLES, count, turn_on},
     mark::{capture, marks},
+    origin::{installed, tell},
     read::{add, clear_bits, constant, exchange, set_bits},
 };
 
@@ -56,7 +57,7 @@ pub extern "C" fn fdtide_apply(
             if (*request).raised != 0 {
                 marks(head, request);
             }
-            capture(head);
+            capture(head, request);
         }
         if seen && (old_kind == 0 || kind == 0) {
             still(head, (*request).now);
@@ -81,6 +82,7 @@ pub extern "C" fn fdtide_apply(
             }
             add(&raw mut (*head).live, 1);
             set_bits(&raw mut (*chunk).mask[index / 64], bit);
+            installed(request, number, credit != 0 && credit == (*request).tid, seen);
             (*request).raised = 1;
             if kind == Kind::Fanotify as u32 + 1 || kind == Kind::Userfaultfd as u32 + 1 {
                 turn_on(Switch::ReadsInstall);
@@ -91,6 +93,9 @@ pub extern "C" fn fdtide_apply(
             }
         }
         (*head).changes += 1;
+        if seen {
+            tell(head, request, number, if kind == 0 { 0 } else { kind | credit << SLOT_TID_SHIFT }, old);
+        }
     }
     0
 }
@@ -112,7 +117,11 @@ pub fn own(state: *mut TableState, chunk: *mut Chunk, request: *mut Request, num
         } else if holder == tid || holder == 0 {
             return;
         }
-        exchange(slot, *slot & SLOT_KIND | tid << SLOT_TID_SHIFT);
+        let before = exchange(slot, *slot & SLOT_KIND | tid << SLOT_TID_SHIFT);
+        installed(request, number, true, true);
+        if replaced {
+            tell(head, request, number, *slot, before);
+        }
         released(head, request, holder);
         taken(head, (*request).files, tid);
     }
@@ -139,34 +148,41 @@ fn taken(head: *mut TableHead, files: u64, tid: u32) {
     if tid == 0 || tid == UNCREDITED {
         return;
     }
-    let key = HeldKey { files, tid: u64::from(tid) };
-    let held = if let Some(held) = HELD.get_ptr_mut(key) {
-        // SAFETY: a valid map value; only its own thread adds.
-        unsafe {
-            *held += 1;
-            *held
-        }
-    } else {
-        if HELD.insert(key, 1, 0).is_err() {
-            count(Counter::HeldFull);
-        }
-        1
-    };
     // SAFETY: a valid map value and a bounded index.
     unsafe {
         let mark = &raw mut (*head).threads[tid as usize & (THREADS - 1)];
-        if held > (*mark).high {
-            (*mark).high = held;
-            (*mark).done_ns = 0;
-            if (*mark).tid != tid {
-                (*mark).tid = tid;
-                // The opener is the running task wherever its thread is known.
-                bpf_get_current_comm((&raw mut (*mark).comm).cast(), COMM as u32);
-            }
-        }
         if (*mark).tid == tid {
-            (*mark).held = held;
+            (*mark).held += 1;
+            if (*mark).held > (*mark).high {
+                (*mark).high = (*mark).held;
+                (*mark).done_ns = 0;
+            }
+            return;
         }
+        let key = HeldKey { files, tid: u64::from(tid) };
+        let held = HELD.get_ptr(key).map_or(1, |held| *held + 1);
+        if held <= (*mark).high {
+            keep_held(key, held);
+            return;
+        }
+        if (*mark).tid != 0 && (*mark).held != 0 {
+            keep_held(HeldKey { files, tid: u64::from((*mark).tid) }, (*mark).held);
+        }
+        let _ = HELD.remove(key);
+        (*mark).tid = tid;
+        (*mark).high = held;
+        (*mark).held = held;
+        (*mark).done_ns = 0;
+        // The opener is the running task wherever its thread is known.
+        bpf_get_current_comm((&raw mut (*mark).comm).cast(), COMM as u32);
+    }
+}
+
+/// What a thread holds that has no mark: another one has its place.
+#[inline(always)]
+fn keep_held(key: HeldKey, held: u32) {
+    if HELD.insert(key, held, 0).is_err() {
+        count(Counter::HeldFull);
     }
 }
 
@@ -178,19 +194,36 @@ fn released(head: *mut TableHead, request: *const Request, tid: u32) {
     }
     // SAFETY: valid working memory.
     let (files, now) = unsafe { ((*request).files, (*request).now) };
-    let key = HeldKey { files, tid: u64::from(tid) };
-    if let Some(held) = HELD.get_ptr_mut(key) {
-        // SAFETY: a valid map value.
-        unsafe {
-            if *held != 0 {
+    // SAFETY: valid map values and a bounded index.
+    unsafe {
+        let mark = &raw mut (*head).threads[tid as usize & (THREADS - 1)];
+        if (*mark).tid != tid {
+            if let Some(held) = HELD.get_ptr_mut(HeldKey { files, tid: u64::from(tid) })
+                && *held != 0
+            {
                 *held -= 1;
             }
-            let mark = &raw mut (*head).threads[tid as usize & (THREADS - 1)];
+            return;
+        }
+        if (*mark).held != 0 {
+            (*mark).held -= 1;
+        }
+        if (*mark).done_ns == 0 {
+            (*mark).done_ns = now;
+        }
+    }
+}
+
+/// The thread has ended, or uses another table: what it opened here is nobody's.
+#[inline(always)]
+pub fn forget_held(files: u64, tid: u32) {
+    let _ = HELD.remove(HeldKey { files, tid: u64::from(tid) });
+    if let Some(state) = TABLES.get_ptr_mut(files) {
+        // SAFETY: a valid map value and a bounded index.
+        unsafe {
+            let mark = &raw mut (*state).head.threads[tid as usize & (THREADS - 1)];
             if (*mark).tid == tid {
-                (*mark).held = *held;
-                if (*mark).done_ns == 0 {
-                    (*mark).done_ns = now;
-                }
+                (*mark).held = 0;
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::kernel::{
     look::{Scope, look, look_near, request},
     maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Program, Scratch, TABLES, count, insert},
     mark::{capture, restart_crest, restart_life},
+    origin::dropped,
     read::{self, Object, fetch_add, offset},
 };
 
@@ -162,6 +163,7 @@ pub extern "C" fn fdtide_copy(from: u64, scratch: *mut Scratch, owner: u32, flag
         (*head).crests = 0;
         (*head).census_live = 0;
         (*head).bad_closes = 0;
+        (*head).censuses = 0;
         for failure in 0..FAILURES {
             (*head).failures[failure].count = 0;
         }
@@ -260,7 +262,7 @@ pub extern "C" fn fdtide_forget(state: *mut TableState, scratch: *mut Scratch) -
     // SAFETY: valid memory of the types' sizes, which the verifier checks; the callback gets a job that outlives the call.
     unsafe {
         let head = &raw mut (*state).head;
-        capture(head);
+        capture(head, &raw mut (*scratch).request);
         let mut job = ChunkJob { from: (*head).files, to: 0, failed: 0 };
         bpf_loop((*head).top_chunk, drop_chunk as *mut c_void, (&raw mut job).cast(), 0);
         read::copy(&raw mut (*state).first, empty);
@@ -286,6 +288,7 @@ pub fn forget(files: u64, state: *mut TableState) {
         // SAFETY: the callback gets `job`, which outlives the call.
         unsafe { bpf_loop(top, drop_chunk as *mut c_void, (&raw mut job).cast(), 0) };
     }
+    dropped(files, 0);
     let _ = TABLES.remove(files);
 }
 
@@ -320,5 +323,6 @@ unsafe extern "C" fn drop_chunk(index: u32, job: *mut c_void) -> i64 {
     // SAFETY: `forget` hands over a job that outlives the call.
     let job = unsafe { &*job.cast::<ChunkJob>() };
     let _ = CHUNKS.remove(ChunkKey { files: job.from, index: u64::from(index) + 1 });
+    dropped(job.from, u64::from(index) + 1);
     0
 }

@@ -81,6 +81,13 @@ pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<Ebpf, ProbeError>
     let object = replacement.as_deref().unwrap_or(OBJECT);
     let mut loader = EbpfLoader::new();
     loader.btf(Some(btf)).override_global("OFFSETS", &offsets, true).override_global("CONFIG", &config, true);
+    // What is not asked for takes no memory.
+    if !options.slots {
+        loader.map_max_entries("EVENTS", 4096);
+    }
+    if !options.stacks {
+        loader.map_max_entries("STACKS", 1);
+    }
     if !options.debug {
         loader.override_global("AYA_LOG_LEVEL", &0u8, false);
     }

@@ -11,9 +11,13 @@ mod misses;
 pub mod privileges;
 mod selftest;
 pub mod session;
+mod stacks;
+mod walk;
 
 pub use backend::Choice;
 pub use error::ProbeError;
 pub use hooks::Backend;
 pub use load::LoadOptions;
 pub use session::{Session, Stopped};
+pub use stacks::StackFrame;
+pub use walk::Occasion;

@@ -1,14 +1,10 @@
 //! A running trace: targets in, record bytes out.
 
-use std::{
-    io::Read,
-    os::fd::{AsFd, AsRawFd, BorrowedFd},
-};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use aya::{
     Btf, Ebpf,
     maps::{Array, HashMap, MapData, PerCpuArray, RingBuf},
-    programs::Iter,
 };
 use fdtide_abi::{
     Counter, Counters, ProcRow, TableState,
@@ -20,17 +16,19 @@ use super::{
     attach::{self, Link},
     backend::Choice,
     error::ProbeError,
-    hooks::{Backend, LIFECYCLE, WALK},
+    hooks::{Backend, LIFECYCLE},
     load::{self, LoadOptions, Wire},
     misses, selftest,
 };
 
 /// Attached programs. Dropping it detaches them; the kernel does the same when the process dies.
 pub struct Session {
-    ebpf: Ebpf,
+    pub(super) ebpf: Ebpf,
     lifecycle: Vec<Link>,
     triggers: Vec<Link>,
     ring: RingBuf<MapData>,
+    /// Single installs and closes, where they were asked for.
+    slots: Option<RingBuf<MapData>>,
     backend: Backend,
     without: Vec<&'static str>,
     refused: Vec<(Backend, String)>,
@@ -50,7 +48,17 @@ impl Stopped {
     /// Records that found no room in the ring.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.counters.iter().filter(|(counter, _)| *counter == Counter::RingFull).map(|(_, value)| value).sum()
+        self.count(Counter::RingFull)
+    }
+
+    /// Single installs and closes that found no room in theirs.
+    #[must_use]
+    pub fn lost_slots(&self) -> u64 {
+        self.count(Counter::EventsFull)
+    }
+
+    fn count(&self, which: Counter) -> u64 {
+        self.counters.iter().filter(|(counter, _)| *counter == which).map(|(_, value)| value).sum()
     }
 }
 
@@ -82,7 +90,10 @@ impl Session {
         attach::load_walk(&mut ebpf, &btf)?;
         let ring = ebpf.take_map("RING").ok_or(ProbeError::NotInObject("RING"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("RING"))?;
+        let slots = ebpf.take_map("EVENTS").ok_or(ProbeError::NotInObject("EVENTS"))?;
+        let slots = if options.slots { Some(RingBuf::try_from(slots).map_err(map_error("EVENTS"))?) } else { None };
         let mut session = Self {
+            slots,
             ebpf,
             lifecycle,
             triggers: Vec::new(),
@@ -228,25 +239,15 @@ impl Session {
         Array::<_, u64>::try_from(map(&self.ebpf, "FOUND")?).and_then(|map| map.get(&0, 0)).map_err(map_error("FOUND"))
     }
 
-    /// Runs the iterator program over every task.
-    fn walk(&mut self) -> Result<(), ProbeError> {
-        let program = self.ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
-        let file = <&mut Iter>::try_from(program)
-            .and_then(|program| {
-                let id = program.attach()?;
-                program.take_link(id)
-            })
-            .map_err(|source| attach::program_error(WALK, source))?
-            .into_file();
-        let mut file = file.map_err(|error| ProbeError::Walk(std::io::Error::other(error)))?;
-        let mut nothing = Vec::new();
-        file.read_to_end(&mut nothing).map_err(ProbeError::Walk)?;
-        Ok(())
-    }
-
     /// Hands over every record that waits. True if there was one.
     pub fn drain(&mut self, mut sink: impl FnMut(&[u8])) -> bool {
         let mut any = false;
+        if let Some(slots) = &mut self.slots {
+            while let Some(item) = slots.next() {
+                any = true;
+                sink(&item);
+            }
+        }
         while let Some(item) = self.ring.next() {
             any = true;
             sink(&item);
@@ -341,10 +342,10 @@ fn map<'a>(ebpf: &'a Ebpf, name: &'static str) -> Result<&'a aya::maps::Map, Pro
     ebpf.map(name).ok_or(ProbeError::NotInObject(name))
 }
 
-fn map_mut<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut aya::maps::Map, ProbeError> {
+pub(super) fn map_mut<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut aya::maps::Map, ProbeError> {
     ebpf.map_mut(name).ok_or(ProbeError::NotInObject(name))
 }
 
-fn map_error(map: &'static str) -> impl Fn(aya::maps::MapError) -> ProbeError {
+pub(super) fn map_error(map: &'static str) -> impl Fn(aya::maps::MapError) -> ProbeError {
     move |source| ProbeError::Map { map, source: Box::new(source) }
 }

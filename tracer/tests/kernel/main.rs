@@ -8,5 +8,6 @@ mod support;
 
 mod agent;
 mod bars;
+mod census;
 mod runs;
 mod steps;

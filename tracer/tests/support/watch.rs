@@ -49,6 +49,8 @@ impl Watch {
 
     /// The table that a process uses now.
     pub fn table(&mut self, pid: u32) -> Head {
+        // What a hook missed meanwhile is made good for, as a trace does four times a second.
+        self.session.heal().expect("a walk");
         self.take();
         let id = *self.seen.tables.get(&pid).unwrap_or_else(|| panic!("process {pid} is not traced"));
         let (mut found, mut all, seen) = (None, Vec::new(), &mut self.seen);
@@ -136,7 +138,7 @@ impl Seen {
             }
             Event::Move(moved) => self.uses(&moved.process),
             Event::Exit(ended) => ended.table.iter().for_each(|head| self.thread(head)),
-            Event::Table(_) => {}
+            Event::Table(_) | Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => {}
         }
     }
 

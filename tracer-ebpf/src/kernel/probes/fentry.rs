@@ -2,17 +2,19 @@
 //!
 //! Prototypes are those of fs/file.c, v6.1 to v7.2; a return value follows the arguments.
 
-use aya_ebpf::{macros::fexit, programs::FExitContext};
+use aya_ebpf::{EbpfContext as _, macros::fexit, programs::FExitContext};
 
 use crate::kernel::{
     handlers::{ANYWHERE, is_table_error, poked, refused},
     look::Scope,
     maps::Program,
+    origin::take_stack,
 };
 
 /// `void fd_install(unsigned int fd, struct file *file)`
 #[fexit(function = "fd_install")]
 pub fn fentry_install(ctx: FExitContext) -> i32 {
+    take_stack(Program::Install, ctx.as_ptr());
     poked(Program::Install, 0, Scope::Own, ctx.arg(0));
     0
 }
@@ -21,6 +23,7 @@ pub fn fentry_install(ctx: FExitContext) -> i32 {
 #[fexit(function = "do_dup2")]
 pub fn fentry_replace(ctx: FExitContext) -> i32 {
     if ctx.arg::<i32>(4) >= 0 {
+        take_stack(Program::Replace, ctx.as_ptr());
         poked(Program::Replace, ctx.arg::<*const u8>(0) as u64, Scope::Replaced, ctx.arg(2));
     }
     0

@@ -2,6 +2,7 @@
 //! the table at the return.
 
 use aya_ebpf::{
+    EbpfContext as _,
     macros::{kprobe, kretprobe},
     programs::{ProbeContext, RetProbeContext},
 };
@@ -11,6 +12,7 @@ use crate::kernel::{
     handlers::{ANYWHERE, is_table_error, poked, refused},
     look::Scope,
     maps::{PENDING, Pending, PendingKey, Program, count},
+    origin::take_stack,
     read::Object,
     tree,
 };
@@ -51,7 +53,8 @@ pub fn kprobe_install(ctx: ProbeContext) -> u32 {
 }
 
 #[kretprobe(function = "fd_install")]
-pub fn kretprobe_install(_: RetProbeContext) -> u32 {
+pub fn kretprobe_install(ctx: RetProbeContext) -> u32 {
+    take_stack(Program::Install, ctx.as_ptr());
     returned(Program::Install, Scope::Own);
     0
 }
@@ -64,6 +67,7 @@ pub fn kprobe_replace(ctx: ProbeContext) -> u32 {
 
 #[kretprobe(function = "do_dup2")]
 pub fn kretprobe_replace(ctx: RetProbeContext) -> u32 {
+    take_stack(Program::Replace, ctx.as_ptr());
     let scope = if ctx.ret::<i32>() >= 0 { Scope::Replaced } else { Scope::Number };
     returned(Program::Replace, scope);
     0

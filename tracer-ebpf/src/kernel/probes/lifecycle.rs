@@ -39,9 +39,14 @@ pub fn sched_process_exit(ctx: BtfTracePointContext) -> i32 {
 #[unsafe(link_section = "iter/task")]
 pub extern "C" fn walk_task(ctx: *const [*const u8; 2]) -> i32 {
     // SAFETY: the kernel hands an iterator program its two pointers.
-    let task = Object::new(unsafe { core::ptr::read_volatile(&raw const (*ctx)[1]) });
+    let (meta, task) = unsafe {
+        (
+            Object::new(core::ptr::read_volatile(&raw const (*ctx)[0])),
+            Object::new(core::ptr::read_volatile(&raw const (*ctx)[1])),
+        )
+    };
     if !task.is_null() {
-        handlers::walked(task);
+        handlers::walked(task, meta.follow(offset!(iter_seq)));
     }
     0
 }

@@ -1,6 +1,8 @@
 //! The syscall backend: the exit of every syscall, filtered by class, then by process.
 
-use aya_ebpf::{helpers::generated::bpf_probe_read_user, macros::btf_tracepoint, programs::BtfTracePointContext};
+use aya_ebpf::{
+    EbpfContext as _, helpers::generated::bpf_probe_read_user, macros::btf_tracepoint, programs::BtfTracePointContext,
+};
 use fdtide_abi::{
     ProcRow,
     config::{self, class},
@@ -11,6 +13,7 @@ use crate::kernel::{
     handlers::{ANYWHERE, EMFILE, changed, is_table_error, poked},
     look::Scope,
     maps::{CLASSES, CLASSES_32, Program, Switch, is_on},
+    origin::{no_stack, take_stack},
     read::{Object, constant, offset},
     tree,
 };
@@ -76,6 +79,12 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         _ if listener => (Scope::Recheck, ANYWHERE),
         _ => return 0,
     };
+    let makes = matches!(scope, Scope::Own | Scope::Replaced | Scope::AllOwn);
+    if makes {
+        take_stack(Program::SysExit, ctx.as_ptr())
+    } else {
+        no_stack(Program::SysExit)
+    }
     // The second of a pair; or, under a listener, whatever its owner has put anywhere meanwhile.
     let rounds = if second != ANYWHERE || listener && scope != Scope::Recheck { 2 } else { 1 };
     let (mut scope, mut number, mut failed) = (scope, number, failed);

@@ -1,0 +1,100 @@
+//! Walks over all tasks: what they find, and what they bring back.
+
+use std::io::Read as _;
+
+use aya::{maps::Array, programs::Iter};
+use fdtide_abi::event::{TableRecord, census_reason};
+
+use super::{
+    attach,
+    error::ProbeError,
+    hooks::WALK,
+    session::{Session, map_error, map_mut},
+};
+
+/// Index into the map of errands: `kernel::maps::Errand` of the kernel program.
+#[derive(Clone, Copy)]
+enum Errand {
+    Glance = 0,
+    Census = 1,
+}
+
+/// Why a census is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// Somebody asked.
+    Asked,
+    /// The trace ends.
+    End,
+}
+
+impl Session {
+    /// Runs the iterator program over every task.
+    pub(super) fn walk(&mut self) -> Result<(), ProbeError> {
+        self.walk_with(|_, _| {})
+    }
+
+    /// Hands over what the walk writes, in pieces of at most one record; the ring can be emptied between them.
+    fn walk_with(&mut self, mut each: impl FnMut(&mut Self, &[u8])) -> Result<(), ProbeError> {
+        let program = self.ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
+        let file = <&mut Iter>::try_from(program)
+            .and_then(|program| {
+                let id = program.attach()?;
+                program.take_link(id)
+            })
+            .map_err(|source| attach::program_error(WALK, source))?
+            .into_file();
+        let mut file = file.map_err(|error| ProbeError::Walk(std::io::Error::other(error)))?;
+        let mut piece = [0; size_of::<TableRecord>()];
+        loop {
+            match file.read(&mut piece).map_err(ProbeError::Walk)? {
+                0 => return Ok(()),
+                bytes => each(self, &piece[..bytes]),
+            }
+        }
+    }
+
+    /// The table of every traced process as it is now, as records of the ring's form, without touching a map.
+    ///
+    /// # Errors
+    ///
+    /// When the walk can't be made.
+    pub fn glance(&mut self, mut sink: impl FnMut(&[u8])) -> Result<(), ProbeError> {
+        self.errand(Errand::Glance, 1)?;
+        let mut bytes = Vec::new();
+        let walked = self.walk_with(|_, piece| bytes.extend_from_slice(piece));
+        self.errand(Errand::Glance, 0)?;
+        walked?;
+        bytes.chunks_exact(size_of::<TableRecord>()).for_each(&mut sink);
+        Ok(())
+    }
+
+    /// Takes a census of every traced process's table. Its records, and all that wait before them, go to `sink`.
+    ///
+    /// # Errors
+    ///
+    /// When the walk can't be made.
+    pub fn census(&mut self, occasion: Occasion, mut sink: impl FnMut(&[u8])) -> Result<(), ProbeError> {
+        let reason = match occasion {
+            Occasion::Asked => census_reason::ASKED,
+            Occasion::End => census_reason::END,
+        };
+        self.drain(&mut sink);
+        self.errand(Errand::Census, reason)?;
+        // With something to write after each process the walk stops there, and the ring is emptied before the next one.
+        self.errand(Errand::Glance, 1)?;
+        let walked = self.walk_with(|session, _| {
+            session.drain(&mut sink);
+        });
+        self.errand(Errand::Glance, 0)?;
+        self.errand(Errand::Census, 0)?;
+        self.drain(&mut sink);
+        walked
+    }
+
+    fn errand(&mut self, errand: Errand, value: u32) -> Result<(), ProbeError> {
+        Array::<_, u32>::try_from(map_mut(&mut self.ebpf, "ERRANDS")?)
+            .and_then(|mut map| map.set(errand as u32, value, 0))
+            .map_err(map_error("ERRANDS"))
+    }
+}
