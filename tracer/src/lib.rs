@@ -10,3 +10,4 @@ pub mod model;
 pub mod pipeline;
 pub mod probe;
 pub mod sink;
+pub mod symbols;
