@@ -256,10 +256,11 @@ pub enum Program {
     Unshare = 10,
     CloseRange = 11,
     Uring = 12,
+    Duplicate = 13,
 }
 
 impl Program {
-    const COUNT: u32 = 13;
+    const COUNT: u32 = 14;
 }
 
 /// Inserts a copy of `value`, which is too large to be passed by value. False if the map is full.

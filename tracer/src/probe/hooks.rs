@@ -77,6 +77,8 @@ const FENTRY: &[Hook] = &[
     exit("fentry_close", CLOSERS, "descriptors that go", true),
     exit("fentry_unshare", &["ksys_unshare"], "tables that are unshared", true),
     exit("fentry_close_range", &["__x64_sys_close_range"], "ranges closed in a table that is unshared", false),
+    exit("fentry_dup3", &["ksys_dup3"], "duplicates refused past the limit", false),
+    exit("fentry_f_dupfd", &["f_dupfd"], "duplicates refused past the limit", false),
     exit("fentry_alloc", &["alloc_fd"], "refused descriptors", true),
     exit("fentry_new_file", &["alloc_empty_file"], "files refused by the system-wide limit", false),
 ];
@@ -95,6 +97,8 @@ const KPROBE: &[Hook] = &[
         "ranges closed in a table that is unshared",
         false,
     ),
+    return_probe("kretprobe_dup3", &["ksys_dup3"], "duplicates refused past the limit", false),
+    return_probe("kretprobe_f_dupfd", &["f_dupfd"], "duplicates refused past the limit", false),
     return_probe("kretprobe_alloc", &["alloc_fd"], "refused descriptors", true),
     return_probe("kretprobe_new_file", &["alloc_empty_file"], "files refused by the system-wide limit", false),
 ];

@@ -5,7 +5,7 @@
 use aya_ebpf::{EbpfContext as _, macros::fexit, programs::FExitContext};
 
 use crate::kernel::{
-    handlers::{ANYWHERE, is_table_error, poked, refused},
+    handlers::{ANYWHERE, duplicated, is_table_error, not_open, poked, refused},
     look::Scope,
     maps::Program,
     origin::take_stack,
@@ -32,7 +32,25 @@ pub fn fentry_replace(ctx: FExitContext) -> i32 {
 /// `struct file *file_close_fd_locked(struct files_struct *files, unsigned fd)`, before 6.12 `pick_file`
 #[fexit(function = "file_close_fd_locked")]
 pub fn fentry_close(ctx: FExitContext) -> i32 {
+    // Nothing, or an error.
+    if ctx.arg::<*const u8>(2) as u64 == 0 {
+        not_open();
+    }
     poked(Program::Close, ctx.arg::<*const u8>(0) as u64, Scope::Number, ctx.arg(1));
+    0
+}
+
+/// `int ksys_dup3(unsigned int oldfd, unsigned int newfd, int flags)`
+#[fexit(function = "ksys_dup3")]
+pub fn fentry_dup3(ctx: FExitContext) -> i32 {
+    duplicated(Program::Duplicate, i64::from(ctx.arg::<i32>(3)));
+    0
+}
+
+/// `int f_dupfd(unsigned int from, struct file *file, unsigned flags)`
+#[fexit(function = "f_dupfd")]
+pub fn fentry_f_dupfd(ctx: FExitContext) -> i32 {
+    duplicated(Program::Duplicate, i64::from(ctx.arg::<i32>(3)));
     0
 }
 

@@ -9,7 +9,7 @@ use aya_ebpf::{
 use fdtide_abi::Counter;
 
 use crate::kernel::{
-    handlers::{ANYWHERE, is_table_error, poked, refused},
+    handlers::{ANYWHERE, duplicated, is_table_error, not_open, poked, refused},
     look::Scope,
     maps::{PENDING, Pending, PendingKey, Program, count},
     origin::take_stack,
@@ -80,8 +80,23 @@ pub fn kprobe_close(ctx: ProbeContext) -> u32 {
 }
 
 #[kretprobe(function = "file_close_fd_locked")]
-pub fn kretprobe_close(_: RetProbeContext) -> u32 {
+pub fn kretprobe_close(ctx: RetProbeContext) -> u32 {
+    if ctx.ret::<u64>() == 0 {
+        not_open();
+    }
     returned(Program::Close, Scope::Number);
+    0
+}
+
+#[kretprobe(function = "ksys_dup3")]
+pub fn kretprobe_dup3(ctx: RetProbeContext) -> u32 {
+    duplicated(Program::Duplicate, i64::from(ctx.ret::<i32>()));
+    0
+}
+
+#[kretprobe(function = "f_dupfd")]
+pub fn kretprobe_f_dupfd(ctx: RetProbeContext) -> u32 {
+    duplicated(Program::Duplicate, i64::from(ctx.ret::<i32>()));
     0
 }
 

@@ -10,7 +10,7 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
-    handlers::{ANYWHERE, EMFILE, changed, is_table_error, poked},
+    handlers::{ANYWHERE, EBADF, EMFILE, bad_close, changed, is_past_limit, is_table_error, poked},
     look::Scope,
     maps::{CLASSES, CLASSES_32, Program, Switch, is_on},
     origin::{no_stack, take_stack},
@@ -41,9 +41,14 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         Some((ret, nr as u16 & config::NR_NONE | if compat { config::NR_COMPAT } else { 0 }))
     } else if class == class::RECEIVE && ret >= 0 && cut(nr, regs) {
         Some((EMFILE, nr as u16 | config::NR_HIDDEN))
+    } else if is_past_limit(task, class, compat, ret) {
+        Some((ret, nr as u16 & config::NR_NONE | if compat { config::NR_COMPAT } else { 0 }))
     } else {
         None
     };
+    if class == class::CLOSE && ret == EBADF {
+        bad_close(task);
+    }
     let first: u32 = if compat { regs.load(offset!(regs_bx)) } else { regs.load(offset!(regs_di)) };
     let made = ret >= 0;
     let mut second = ANYWHERE;
