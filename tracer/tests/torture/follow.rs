@@ -120,6 +120,7 @@ impl Seen {
             Event::Table(seen) => {
                 self.heads.insert(seen.table.id, seen.table);
             }
+            Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => {}
         }
     }
 }
