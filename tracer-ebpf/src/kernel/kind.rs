@@ -4,9 +4,9 @@ use aya_ebpf::helpers::generated::bpf_probe_read_kernel;
 use fdtide_abi::{Counter, Kind};
 
 use crate::kernel::{
-    look::{Request, WINDOW, Window},
     maps::count,
     read::{offset, peek},
+    request::{Request, WINDOW, Window},
 };
 
 /// Opened with O_PATH (`FMODE_PATH`, include/linux/fs.h, v6.12).

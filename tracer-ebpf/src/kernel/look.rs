@@ -7,87 +7,18 @@ use core::ffi::c_void;
 
 use aya_ebpf::helpers::generated::{bpf_loop, bpf_probe_read_kernel};
 use fdtide_abi::{
-    Chunk, ChunkKey, Counter, OFFSET_NONE, TableState,
-    event::SlotRecord,
+    Chunk, ChunkKey, Counter, TableState,
     table::{CHUNK_NUMBERS, CHUNK_WORDS, MAX_CHUNKS, NO_NUMBER, UNCREDITED, flag},
 };
 
 use crate::kernel::{
-    maps::{CHUNKS, EMPTY_CHUNK, Program, SCRATCH, Scratch, count, insert},
+    maps::{CHUNKS, EMPTY_CHUNK, Scratch, count, insert},
     mark::{crest, marks},
-    read::{Object, offset, peek},
+    read::peek,
+    request::{Request, Scope},
     slot::{apply, own},
     table::{fdtide_fallen, fdtide_forget},
 };
-
-/// What a look is about, and who is credited with what it finds.
-#[derive(Clone, Copy, PartialEq)]
-#[repr(u32)]
-pub enum Scope {
-    /// This number, and whatever else changed among its 1,024 neighbours; nobody is known to have opened it.
-    Number,
-    /// This number, which the caller has opened.
-    Own,
-    /// This number, which the caller has opened in place of what it held before.
-    Replaced,
-    /// Every number; nobody is known to have opened what is new.
-    All,
-    /// Every number; the caller has opened what is new.
-    AllOwn,
-    /// Every number, each slot anew: what took another's place shows too.
-    Recheck,
-    /// Every number, and what is found was there before the table was first seen.
-    Seed,
-}
-
-/// Bytes of a `struct file` or `struct inode` that are copied in one go.
-pub(super) const WINDOW: usize = 128;
-/// A window, with room behind it for a member that starts in its last byte: what the verifier takes for possible.
-pub(super) type Window = [u64; WINDOW / 8 + 1];
-
-/// What a handler wants looked at, and what the look is at: integers only, so that it can be handed to functions that the
-/// verifier checks once, each on its own, and not in every place that they are called from. Working memory.
-#[repr(C)]
-pub struct Request {
-    /// Address of the `files_struct`.
-    pub(super) files: u64,
-    /// Address of the `fd` array.
-    pub(super) fd: u64,
-    /// Address of the `open_fds` bitmap.
-    pub(super) open: u64,
-    /// Boot time, nanoseconds.
-    pub(super) now: u64,
-    /// Numbers that the table has room for.
-    pub(super) max: u32,
-    /// The thread that acts; 0 where it is not known.
-    pub(super) tid: u32,
-    /// Soft limit, descriptors.
-    pub(super) soft: u32,
-    /// [`Scope`].
-    pub(super) scope: u32,
-    /// The number, for the scopes that have one.
-    pub(super) number: u32,
-    /// Greatest number found in use; [`NO_NUMBER`] for none.
-    pub(super) highest: u32,
-    /// The thread credited with what comes: [`UNCREDITED`] where it is not known, 0 for what was there before.
-    pub(super) credit: u32,
-    /// Whether `live` went up without the marks having been set.
-    pub(super) raised: u32,
-    /// What the file being looked at is, the number of its [`fdtide_abi::Kind`].
-    pub(super) kind: u32,
-    /// A census is due, and why.
-    pub(super) census: u32,
-    /// Address of the `close_on_exec` bitmap; 0 if it is not known where that is.
-    pub(super) cloexec: u64,
-    /// Identity of the caller's user stack plus 1; 0 for none.
-    pub(super) stack: u32,
-    /// Always 0.
-    pub(super) spare: u32,
-    /// A record of one descriptor being made.
-    pub(super) slot: SlotRecord,
-    /// Start of the kernel object being classified.
-    pub(super) window: Window,
-}
 
 /// What callbacks get a pointer to. What changes from call to call is in [`Cursor`], in memory that the verifier does not
 /// follow, so that one pass through a callback stands for all.
@@ -126,41 +57,13 @@ mod pass {
     pub const RECHECK: u32 = 2;
 }
 
-/// Prepares a look at `files` in the working memory of `program`. None if the kernel has taken the table away meanwhile.
-#[inline(always)]
-pub fn request(program: Program, task: Object, files: Object, tid: u32, now: u64) -> Option<*mut Scratch> {
-    let fdt = files.follow(offset!(files_fdt));
-    if fdt.is_null() {
-        return None;
-    }
-    let scratch = SCRATCH.get_ptr_mut(program as u32)?;
-    // SAFETY: a valid per-CPU map value. Newer kernels give pointers to integers a type too; it is lost on the way through
-    // memory, and what is read back is a number.
-    unsafe {
-        let request = &raw mut (*scratch).request;
-        (*request).files = files.address();
-        (*request).fd = fdt.follow(offset!(fdt_fd)).address();
-        (*request).open = fdt.follow(offset!(fdt_open)).address();
-        (*request).now = now;
-        (*request).max = fdt.load(offset!(fdt_max));
-        (*request).tid = tid;
-        (*request).soft = soft_limit(task);
-        (*request).census = 0;
-        (*request).cloexec = match offset!(fdt_cloexec) {
-            OFFSET_NONE => 0,
-            offset => fdt.follow(offset).address(),
-        };
-        Some(scratch)
-    }
-}
-
 /// Looks. The caller holds the lock, or went on without.
 #[inline(always)]
-pub fn look(scratch: *mut Scratch, state: *mut TableState, scope: Scope, number: u32) {
+pub fn look(scratch: *mut Scratch, state: *mut TableState, scope: u32, number: u32) {
     // SAFETY: valid working memory.
     unsafe {
         let request = &raw mut (*scratch).request;
-        (*request).scope = scope as u32;
+        (*request).scope = scope;
         (*request).number = number;
         if (*state).head.flags & flag::INCOMPLETE != 0 {
             fdtide_forget(state, scratch);
@@ -285,15 +188,6 @@ fn finish(state: *mut TableState, request: *mut Request) {
     }
 }
 
-/// Soft limit on descriptors of a task's process.
-#[inline(always)]
-pub fn soft_limit(task: Object) -> u32 {
-    use fdtide_abi::config::{RLIMIT_NOFILE, RLIMIT_SIZE};
-    let signal = task.follow(offset!(task_signal));
-    let soft: u64 = signal.load(offset!(signal_rlim) + (RLIMIT_NOFILE * RLIMIT_SIZE) as u32);
-    if soft > u64::from(u32::MAX) { u32::MAX } else { soft as u32 }
-}
-
 /// The chunk of this index, above the first; made if there is none.
 #[inline(always)]
 fn chunk(files: u64, index: u32) -> Option<*mut Chunk> {
@@ -331,13 +225,17 @@ pub extern "C" fn fdtide_scan(scratch: *mut Scratch, chunk: *const Chunk, addres
         (*scan).read =
             u32::from(bpf_probe_read_kernel((&raw mut (*scratch).words).cast(), bytes, address as *const c_void) == 0);
         let mut clears = 0;
+        let mut clear_words = 0;
         let mut sets = 0;
         let mut any = 0;
         let mut top = NO_NUMBER;
         let mut top_word = 0;
         for word in 0..CHUNK_WORDS {
             let (have, open) = ((*chunk).mask[word], (*scratch).words[word]);
-            clears |= have & !open;
+            if have & !open != 0 {
+                clears |= have & !open;
+                clear_words += 1;
+            }
             sets |= open & !have;
             any |= open;
             if open != 0 {
@@ -346,6 +244,7 @@ pub extern "C" fn fdtide_scan(scratch: *mut Scratch, chunk: *const Chunk, addres
             }
         }
         (*scan).clears = clears;
+        (*scan).clear_words = clear_words;
         (*scan).sets = sets;
         (*scan).any = any;
         (*scan).highest = if top == NO_NUMBER { NO_NUMBER } else { top * 64 + 63 - top_word.leading_zeros() };
@@ -431,13 +330,14 @@ fn compare(look: &mut Look, number: u32) {
         if number != NO_NUMBER {
             let bit = 1 << (number & 63);
             // Nothing is behind a number whose bit is not set, and every read of kernel memory costs.
-            if (*look.scratch).words[number as usize / 64 & (CHUNK_WORDS - 1)] & bit != 0 {
+            if (*look.scratch).words[(number as usize / 64) & (CHUNK_WORDS - 1)] & bit != 0 {
                 let Some(found) = file_at(request, number) else { return };
                 file = found;
             }
             if file == 0 {
                 apply(look.state, look.chunk, request, number, 0);
-                if clears == bit {
+                // It alone has gone, the common case. Others must go before what is new is counted.
+                if clears == bit && (*scan).clear_words == 1 {
                     clears = 0;
                 }
             }

@@ -15,10 +15,7 @@ use fdtide_abi::{
 
 pub use fdtide_abi::Extras;
 
-use crate::kernel::{
-    census::Work,
-    look::{Cursor, Request},
-};
+use crate::kernel::{census::Work, look::Cursor, request::Request};
 
 /// Where members are; the agent writes it before load. Read through [`crate::kernel::read::offset`].
 #[unsafe(no_mangle)]
@@ -237,6 +234,10 @@ pub struct Scan {
     pub highest: u32,
     /// 1 if the words could be read.
     pub read: u32,
+    /// Words with bits that are ours and not the kernel's.
+    pub clear_words: u32,
+    /// Always 0.
+    pub spare: u32,
 }
 
 /// Who looks: index into [`SCRATCH`].

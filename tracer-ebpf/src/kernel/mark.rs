@@ -6,7 +6,7 @@ use fdtide_abi::{
     table::{NO_NUMBER, THREADS, UNSETTLED, scope},
 };
 
-use crate::kernel::{look::Request, maps::CONFIG, read::constant};
+use crate::kernel::{maps::CONFIG, read::constant, request::Request};
 
 /// Gives every mark whose composition is the current one a copy of it, before that changes downwards.
 #[inline(always)]

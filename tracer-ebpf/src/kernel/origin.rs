@@ -12,10 +12,10 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
-    handlers::syscall_of,
-    look::Request,
     maps::{CONFIG, EMPTY_EXTRAS, EVENTS, EXTRAS, Extras, Program, SCRATCH, STACKS, count, insert},
     read::{Object, constant},
+    refusal::syscall_of,
+    request::Request,
     tree,
 };
 

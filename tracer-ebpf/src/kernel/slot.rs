@@ -9,11 +9,11 @@ use fdtide_abi::{
 
 use crate::kernel::{
     kind::fdtide_classify,
-    look::{Request, Scope},
     maps::{CONFIG, HELD, Switch, TABLES, count, turn_on},
     mark::{capture, marks},
     origin::{installed, tell},
     read::{add, clear_bits, constant, exchange, set_bits},
+    request::{Request, Scope},
 };
 
 /// [`fdtide_apply`].

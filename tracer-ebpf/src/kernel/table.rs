@@ -13,11 +13,12 @@ use fdtide_abi::{
 use crate::kernel::{
     emit,
     lock::{lock, unlock},
-    look::{Scope, look, look_near, request},
-    maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Program, Scratch, TABLES, count, insert},
+    look::{look, look_near},
+    maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Scratch, TABLES, count, insert},
     mark::{capture, restart_crest, restart_life},
     origin::dropped,
     read::{self, Object, fetch_add, offset},
+    request::{Scope, request},
 };
 
 /// The state of this table, if it is followed.
@@ -36,7 +37,7 @@ pub fn find_id(files: u64, id: u64) -> Option<*mut TableState> {
 
 /// Starts to follow a table that existed before: everything in it was there when it was first seen.
 #[inline(always)]
-pub fn seed(program: Program, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
+pub fn seed(program: u32, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
     let scratch = request(program, task, files, 0, now)?;
     let made = fdtide_seed(scratch, owner);
     fill(scratch, find(files)?, made)
@@ -44,7 +45,7 @@ pub fn seed(program: Program, task: Object, files: Object, owner: u32, now: u64)
 
 /// As [`seed`], for a table that the kernel has just made: what stands at its address ended unseen.
 #[inline(always)]
-pub fn seed_new(program: Program, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
+pub fn seed_new(program: u32, task: Object, files: Object, owner: u32, now: u64) -> Option<*mut TableState> {
     let scratch = request(program, task, files, 0, now)?;
     // SAFETY: valid working memory. Volatile, so that a number comes out of it and not the typed pointer that went in.
     end(unsafe { core::ptr::read_volatile(&raw const (*scratch).request.files) }, now, table_reason::REPLACED);
@@ -83,7 +84,7 @@ fn fill(scratch: *mut Scratch, state: *mut TableState, made: u32) -> Option<*mut
     if made != 0 {
         // SAFETY: a valid map value.
         if unsafe { (*state).head.flags } & flag::INCOMPLETE == 0 {
-            look(scratch, state, Scope::Seed, NO_NUMBER);
+            look(scratch, state, Scope::Seed as u32, NO_NUMBER);
         } else {
             look_near(scratch, state);
         }
@@ -108,7 +109,7 @@ pub extern "C" fn fdtide_begin(state: *mut TableState, scratch: *mut Scratch) ->
 /// Starts to follow a table that the kernel has just copied from a followed one.
 #[inline(always)]
 pub fn copy(
-    program: Program,
+    program: u32,
     from: *mut TableState,
     task: Object,
     files: Object,

@@ -63,7 +63,22 @@ const FILTERS: usize = 8;
 
 /// Notes whether the task is under a seccomp filter with a listener, whose owner may install descriptors at any time.
 #[inline(always)]
-pub fn note_listener(row: *mut ProcRow, task: Object) {
+pub fn note_listener(row: *mut ProcRow) {
+    fdtide_listener(row);
+}
+
+/// [`note_listener`], a symbol of its own, so that the verifier checks it once.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_listener(row: *mut ProcRow) -> u32 {
+    if !row.is_null() {
+        note(row, Object::current());
+    }
+    0
+}
+
+#[inline(always)]
+fn note(row: *mut ProcRow, task: Object) {
     let (first, prev, notif) = (offset!(task_seccomp_filter), offset!(filter_prev), offset!(filter_notif));
     if first == OFFSET_NONE || prev == OFFSET_NONE || notif == OFFSET_NONE {
         return;
@@ -86,7 +101,19 @@ pub fn note_listener(row: *mut ProcRow, task: Object) {
 /// Whether a listener was told of a syscall since the last call: only then may its owner have installed something. While a
 /// notification is pending the answer stays yes, because what comes of it is still to come.
 #[inline(always)]
-pub fn was_notified(row: *mut ProcRow, task: Object) -> bool {
+pub fn was_notified(row: *mut ProcRow) -> bool {
+    fdtide_notified(row) != 0
+}
+
+/// [`was_notified`], a symbol of its own, so that the verifier checks it once.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_notified(row: *mut ProcRow) -> u32 {
+    if row.is_null() { 0 } else { u32::from(told(row, Object::current())) }
+}
+
+#[inline(always)]
+fn told(row: *mut ProcRow, task: Object) -> bool {
     let (first, prev, notif) = (offset!(task_seccomp_filter), offset!(filter_prev), offset!(filter_notif));
     let (next_id, pending) = (offset!(notif_next_id), offset!(notif_pending));
     if first == OFFSET_NONE
@@ -158,7 +185,7 @@ pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut Proc
         (*row).spawner_comm = [0; COMM];
         (*row).spawner_thread = [0; COMM];
         comm(leader, &raw mut (*row).comm);
-        note_listener(row, leader);
+        note(row, leader);
         Some(row)
     }
 }

@@ -1,8 +1,13 @@
 //! Programs to their places.
 
+use std::{
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
 use aya::{
     Btf, Ebpf,
-    programs::{BtfTracePoint, FExit, Iter, KProbe, ProgramError, kprobe::KProbeError, links::FdLink},
+    programs::{BtfTracePoint, FExit, Iter, KProbe, Program, ProgramError, kprobe::KProbeError, links::FdLink},
 };
 
 use super::{
@@ -23,15 +28,63 @@ pub(super) fn types() -> Result<Btf, ProbeError> {
     Btf::from_sys_fs().map_err(|error| ProbeError::Load(Box::new(error.into())))
 }
 
+/// What is to be loaded, and the functions that it may go to; none for a tracepoint of its own name.
+type Load<'a> = (&'static str, &'a mut Program, Place);
+
+/// Loads programs on two threads: the kernel's check of them is what a start takes longest for. What fails here fails again,
+/// and is told, where the program is attached.
+pub(super) fn load_together(ebpf: &mut Ebpf, btf: &Btf, hooks: &[Hook]) {
+    let place = |name: &str| hooks.iter().find(|hook| hook.program == name).map(|hook| (hook.program, hook.place));
+    let waiting: Vec<Load<'_>> = ebpf
+        .programs_mut()
+        .filter_map(|(name, program)| place(name).map(|(name, place)| (name, program, place)))
+        .collect();
+    let waiting = Mutex::new(waiting);
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let work = || {
+        while let Some((name, program, place)) = next() {
+            let _ = load(name, program, place, btf);
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
+}
+
+/// Loads one program, if it has not been.
+fn load(name: &str, program: &mut Program, place: Place, btf: &Btf) -> Result<(), ProgramError> {
+    if program.fd().is_ok() {
+        return Ok(());
+    }
+    match place {
+        Place::Tracepoint => <&mut BtfTracePoint>::try_from(program)?.load(name, btf),
+        Place::Exit(functions) => {
+            let program = <&mut FExit>::try_from(program)?;
+            first(functions, |function| program.load(function, btf))
+        }
+        Place::Probe(_) | Place::ReturnProbe(_) => <&mut KProbe>::try_from(program)?.load(),
+        Place::Walk => <&mut Iter>::try_from(program)?.load("task", btf),
+    }
+}
+
 /// Loads and attaches these hooks. Gives the links and the names of places where optional ones could not go.
 pub(super) fn attach(ebpf: &mut Ebpf, btf: &Btf, hooks: &[Hook]) -> Result<(Vec<Link>, Vec<&'static str>), ProbeError> {
     let mut links = Vec::new();
     let mut without = Vec::new();
+    let mut together = !hooks.first().is_some_and(|hook| hook.place == Place::Tracepoint);
+    if !together {
+        load_together(ebpf, btf, hooks);
+    }
     for hook in hooks {
         match attach_one(ebpf, btf, hook) {
             Ok(link) => links.push(link),
             Err(error) if hook.needed => return Err(error),
             Err(_) => without.push(hook.program),
+        }
+        // Where functions can't be hooked the first of them says so, and nothing more is loaded in vain.
+        if std::mem::take(&mut together) {
+            load_together(ebpf, btf, hooks);
         }
     }
     Ok((links, without))
@@ -40,24 +93,24 @@ pub(super) fn attach(ebpf: &mut Ebpf, btf: &Btf, hooks: &[Hook]) -> Result<(Vec<
 fn attach_one(ebpf: &mut Ebpf, btf: &Btf, hook: &Hook) -> Result<Link, ProbeError> {
     let name = hook.program;
     let program = ebpf.program_mut(name).ok_or(ProbeError::NotInObject(name))?;
+    load(name, program, hook.place, btf).map_err(|source| program_error(name, source))?;
     let attached = match hook.place {
         Place::Tracepoint => <&mut BtfTracePoint>::try_from(program).and_then(|program| {
-            program.load(name, btf)?;
             let id = program.attach()?;
             program.take_link(id).map(|link| Link::Fd(link.into()))
         }),
-        Place::Exit(functions) => <&mut FExit>::try_from(program).and_then(|program| {
-            first(functions, |function| program.load(function, btf))?;
+        Place::Exit(_) => <&mut FExit>::try_from(program).and_then(|program| {
             let id = program.attach()?;
             program.take_link(id).map(|link| Link::Fd(link.into()))
         }),
         Place::Probe(functions) | Place::ReturnProbe(functions) => {
             <&mut KProbe>::try_from(program).and_then(|program| {
-                program.load()?;
                 let id = first(functions, |function| program.attach(function, 0))?;
                 program.take_link(id).map(Link::Probe)
             })
         }
+        // It is attached anew for each walk.
+        Place::Walk => Err(ProgramError::NotLoaded),
     };
     attached.map_err(|source| program_error(name, source))
 }
@@ -78,10 +131,9 @@ fn first<T>(functions: &[&str], mut attempt: impl FnMut(&str) -> Result<T, Progr
 
 /// Loads the iterator; it is attached for each walk.
 pub(super) fn load_walk(ebpf: &mut Ebpf, btf: &Btf) -> Result<(), ProbeError> {
-    let program = ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
-    <&mut Iter>::try_from(program)
-        .and_then(|program| program.load("task", btf))
-        .map_err(|source| program_error(WALK, source))
+    let name = WALK.program;
+    let program = ebpf.program_mut(name).ok_or(ProbeError::NotInObject(name))?;
+    load(name, program, WALK.place, btf).map_err(|source| program_error(name, source))
 }
 
 /// Puts a refusal into words: what was refused, and what to do about it.

@@ -133,6 +133,7 @@ fn functions(path: &Path) -> Option<Finding> {
     for hook in LIFECYCLE.iter().chain(Backend::ALL.iter().flat_map(|backend| backend.hooks())) {
         let there = match hook.place {
             Place::Tracepoint => types.has_typedef(&format!("btf_trace_{}", hook.program)),
+            Place::Walk => types.has_function("bpf_iter_task"),
             Place::Exit(names) | Place::Probe(names) | Place::ReturnProbe(names) => {
                 names.iter().any(|name| types.has_function(name))
             }

@@ -16,6 +16,8 @@ pub enum Backend {
 pub enum Place {
     /// The tracepoint of the program's own name.
     Tracepoint,
+    /// A walk over all tasks, when one is made.
+    Walk,
     /// The return of the first of these functions that the kernel has.
     Exit(&'static [&'static str]),
     /// The entry of the first of these functions that can be probed.
@@ -69,7 +71,8 @@ pub const LIFECYCLE: &[Hook] = &[
 ];
 
 /// The iterator that seeds what was there before.
-pub const WALK: &str = "walk_task";
+pub const WALK: Hook =
+    Hook { program: "walk_task", place: Place::Walk, purpose: "what was there before", needed: true };
 
 const FENTRY: &[Hook] = &[
     exit("fentry_install", &["fd_install"], "descriptors that appear", true),

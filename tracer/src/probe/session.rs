@@ -16,7 +16,7 @@ use super::{
     attach::{self, Link},
     backend::Choice,
     error::ProbeError,
-    hooks::{Backend, LIFECYCLE},
+    hooks::{Backend, Hook, LIFECYCLE, WALK},
     load::{self, LoadOptions, Wire},
     misses, selftest,
 };
@@ -86,6 +86,8 @@ impl Session {
                 log::warn!("no debug output from the kernel program: {error}");
             }
         }
+        let first: Vec<Hook> = LIFECYCLE.iter().chain([&WALK]).copied().collect();
+        attach::load_together(&mut ebpf, &btf, &first);
         let (lifecycle, _) = attach::attach(&mut ebpf, &btf, LIFECYCLE)?;
         attach::load_walk(&mut ebpf, &btf)?;
         let ring = ebpf.take_map("RING").ok_or(ProbeError::NotInObject("RING"))?;

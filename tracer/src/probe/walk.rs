@@ -36,13 +36,13 @@ impl Session {
 
     /// Hands over what the walk writes, in pieces of at most one record; the ring can be emptied between them.
     fn walk_with(&mut self, mut each: impl FnMut(&mut Self, &[u8])) -> Result<(), ProbeError> {
-        let program = self.ebpf.program_mut(WALK).ok_or(ProbeError::NotInObject(WALK))?;
+        let program = self.ebpf.program_mut(WALK.program).ok_or(ProbeError::NotInObject(WALK.program))?;
         let file = <&mut Iter>::try_from(program)
             .and_then(|program| {
                 let id = program.attach()?;
                 program.take_link(id)
             })
-            .map_err(|source| attach::program_error(WALK, source))?
+            .map_err(|source| attach::program_error(WALK.program, source))?
             .into_file();
         let mut file = file.map_err(|error| ProbeError::Walk(std::io::Error::other(error)))?;
         let mut piece = [0; size_of::<TableRecord>()];

@@ -151,7 +151,7 @@ fn every_install_and_close_is_told_where_each_is_asked_for() {
         let installs = mine().filter(|slot| slot.now.is_some()).count() as u64;
         let closes = mine().filter(|slot| slot.before.is_some()).count() as u64;
         assert_eq!((installs, closes), (number(&line, "opens"), number(&line, "closes")), "{line}");
-        if let Some(slot) = mine().last() {
+        if let Some(slot) = mine().next_back() {
             assert_eq!(u64::from(slot.live), number(&line, "live"), "{line}");
         }
         last = Some(line);

@@ -5,10 +5,11 @@
 use aya_ebpf::{EbpfContext as _, macros::fexit, programs::FExitContext};
 
 use crate::kernel::{
-    handlers::{ANYWHERE, duplicated, is_table_error, not_open, poked, refused},
-    look::Scope,
+    handlers::{ANYWHERE, poked},
     maps::Program,
     origin::take_stack,
+    refusal::{duplicated, is_table_error, not_open, refused},
+    request::Scope,
 };
 
 /// `void fd_install(unsigned int fd, struct file *file)`

@@ -9,11 +9,12 @@ use aya_ebpf::{
 use fdtide_abi::Counter;
 
 use crate::kernel::{
-    handlers::{ANYWHERE, duplicated, is_table_error, not_open, poked, refused},
-    look::Scope,
+    handlers::{ANYWHERE, poked},
     maps::{PENDING, Pending, PendingKey, Program, count},
     origin::take_stack,
     read::Object,
+    refusal::{duplicated, is_table_error, not_open, refused},
+    request::Scope,
     tree,
 };
 

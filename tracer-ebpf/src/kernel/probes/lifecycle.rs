@@ -6,6 +6,7 @@ use aya_log_ebpf::debug;
 use crate::kernel::{
     handlers,
     read::{Object, offset},
+    walk,
 };
 
 /// A new task is about to run for the first time. Missed on no kernel, where `sched_process_fork` is from 7.0 on.
@@ -46,7 +47,7 @@ pub extern "C" fn walk_task(ctx: *const [*const u8; 2]) -> i32 {
         )
     };
     if !task.is_null() {
-        handlers::walked(task, meta.follow(offset!(iter_seq)));
+        walk::walked(task, meta.follow(offset!(iter_seq)));
     }
     0
 }

@@ -10,11 +10,12 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
-    handlers::{ANYWHERE, EBADF, EMFILE, bad_close, changed, is_past_limit, is_table_error, poked},
-    look::Scope,
+    handlers::{ANYWHERE, changed, poked},
     maps::{CLASSES, CLASSES_32, Program, Switch, is_on},
     origin::{no_stack, take_stack},
     read::{Object, constant, offset},
+    refusal::{EBADF, EMFILE, bad_close, is_past_limit, is_table_error},
+    request::Scope,
     tree,
 };
 
@@ -33,7 +34,7 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         return 0;
     }
     let Some(row) = tree::find(task) else { return 0 };
-    let listener = under_listener(row) && tree::was_notified(row, task);
+    let listener = under_listener(row) && tree::was_notified(row);
     if class == class::NONE && !listener {
         return 0;
     }
@@ -62,7 +63,7 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         }
         class::CREATE | class::RECEIVE => (Scope::AllOwn, ANYWHERE),
         class::SECCOMP => {
-            tree::note_listener(row, task);
+            tree::note_listener(row);
             let flags: u32 = if compat { regs.load(offset!(regs_cx)) } else { regs.load(offset!(regs_si)) };
             if made && flags & config::NEW_LISTENER != 0 { (Scope::Own, ret as u32) } else { (Scope::All, ANYWHERE) }
         }
@@ -94,7 +95,7 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
     let rounds = if second != ANYWHERE || listener && scope != Scope::Recheck { 2 } else { 1 };
     let (mut scope, mut number, mut failed) = (scope, number, failed);
     for _ in 0..rounds {
-        changed(Program::SysExit, task, row, scope, number, failed);
+        changed(Program::SysExit, row, scope, number, failed);
         scope = if second == ANYWHERE { Scope::Recheck } else { Scope::Own };
         number = second;
         failed = None;

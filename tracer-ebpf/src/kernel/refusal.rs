@@ -1,0 +1,110 @@
+//! Refused descriptors and closes of nothing: which answers of which calls are meant.
+
+use fdtide_abi::config::{self, class};
+
+use crate::kernel::{
+    handlers::{ANYWHERE, changed},
+    maps::{CLASSES, CLASSES_32, Program},
+    read::{Object, add, constant, offset},
+    request::{Scope, soft_limit},
+    table, tree,
+};
+
+/// The table is full.
+pub const EMFILE: i64 = -24;
+/// The system is full.
+const ENFILE: i64 = -23;
+/// No such descriptor.
+pub const EBADF: i64 = -9;
+/// A number that can't be.
+const EINVAL: i64 = -22;
+
+/// Whether a syscall's return value says that the table, or the system, is full.
+#[inline(always)]
+pub fn is_table_error(ret: i64) -> bool {
+    ret == EMFILE || ret == ENFILE
+}
+
+/// The current task was refused a descriptor, by a function that knows no syscall.
+#[inline(never)]
+pub fn refused(program: Program, error: i64) {
+    let task = Object::current();
+    let Some(row) = tree::find(task) else { return };
+    let flags: u32 = task.load(offset!(task_flags));
+    let nr = if flags & tree::PF_IO_WORKER != 0 { config::NR_NONE } else { syscall_of(task) };
+    changed(program, row, Scope::All, ANYWHERE, Some((error, nr)));
+}
+
+/// The current task's close found nothing behind its number.
+#[inline(never)]
+pub fn not_open() {
+    let task = Object::current();
+    // A range that is closed has gaps, and that is no mistake.
+    if class_of(syscall_of(task)) == class::CLOSE && tree::find(task).is_some() {
+        bad_close(task);
+    }
+}
+
+/// Counts a close of a number that was not in use.
+#[inline(always)]
+pub fn bad_close(task: Object) {
+    let files = task.follow(offset!(task_files));
+    if files.is_null() {
+        return;
+    }
+    if let Some(state) = table::find(files) {
+        // SAFETY: a valid map value.
+        add(unsafe { &raw mut (*state).head.bad_closes }, 1);
+    }
+}
+
+/// The current task's dup2, dup3 or fcntl has returned: refused for a number past the limit, perhaps.
+#[inline(never)]
+pub fn duplicated(program: Program, ret: i64) {
+    let task = Object::current();
+    if ret != EBADF && ret != EINVAL || tree::find(task).is_none() {
+        return;
+    }
+    let nr = syscall_of(task);
+    if is_past_limit(task, class_of(nr), nr & config::NR_COMPAT != 0, ret)
+        && let Some(row) = tree::find(task)
+    {
+        changed(program, row, Scope::All, ANYWHERE, Some((ret, nr)));
+    }
+}
+
+/// Whether a duplicate was refused because the number that it was to have is past the limit: EBADF from dup2 and dup3, EINVAL
+/// from F_DUPFD (fs/file.c and fs/fcntl.c, v6.12). Both have other meanings too.
+#[inline(always)]
+pub fn is_past_limit(task: Object, class: u8, compat: bool, ret: i64) -> bool {
+    let regs = Object::registers(task);
+    let second: u32 = if compat { regs.load(offset!(regs_cx)) } else { regs.load(offset!(regs_si)) };
+    let third: u32 = regs.load(offset!(regs_dx));
+    match class {
+        class::DUP2 => ret == EBADF && second >= soft_limit(task),
+        class::FCNTL => ret == EINVAL && config::F_DUPFD.contains(&u64::from(second)) && third >= soft_limit(task),
+        _ => false,
+    }
+}
+
+/// Class of a syscall, its number as a failure record has it.
+#[inline(always)]
+fn class_of(nr: u16) -> u8 {
+    let at = (nr & config::NR_NONE) as usize & (config::CLASSES - 1);
+    let table = if nr & config::NR_COMPAT != 0 { &raw const CLASSES_32 } else { &raw const CLASSES };
+    // A bounded index.
+    constant(table.cast::<u8>().wrapping_add(at))
+}
+
+/// Number of the syscall that the task is in, as a failure record has it.
+#[inline(always)]
+pub fn syscall_of(task: Object) -> u16 {
+    let regs = Object::registers(task);
+    let nr: u64 = regs.load(offset!(regs_orig_ax));
+    let status: u32 = task.load(offset!(task_status));
+    if status & tree::TS_COMPAT != 0 {
+        return nr as u16 & config::NR_NONE | config::NR_COMPAT;
+    }
+    let hidden = nr < config::CLASSES as u64 && config::X86_64[nr as usize & (config::CLASSES - 1)] == class::RECEIVE;
+    nr as u16 & config::NR_NONE | if hidden { config::NR_HIDDEN } else { 0 }
+}
