@@ -65,6 +65,7 @@ impl Model {
         if seq > 0 {
             self.count(&record);
         }
+        self.recent.exec(&record, event);
         proc.open = Some(Box::new(Open::new(record, base)));
         self.procs.insert(id, proc);
     }

@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::event::{Errno, Failure, Head, Syscall};
 
+/// From so many on failures have a rate.
+const STORM: u64 = 10;
+
 /// What a failure says about its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Cause {
@@ -24,7 +27,7 @@ pub enum Cause {
 }
 
 /// Failures of one syscall with one error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FailureRow {
     /// Name of the error.
     pub errno: Cow<'static, str>,
@@ -38,6 +41,10 @@ pub struct FailureRow {
     pub soft_limit: Option<u32>,
     /// Boot time of the first.
     pub first_ns: Option<u64>,
+    /// Boot time of the last.
+    pub last_ns: Option<u64>,
+    /// How many per second between the first and the last; `null` for fewer than ten, or if the first was not in this scope.
+    pub per_second: Option<f64>,
     /// Lowest free number at the first.
     pub lowest_free: Option<u32>,
     /// Numbers in use at the first, reserved ones included, among the first 1,024.
@@ -57,6 +64,8 @@ impl FailureRow {
             live: first_seen.then_some(failure.live),
             soft_limit: first_seen.then_some(failure.soft),
             first_ns: first_seen.then_some(failure.first_ns),
+            last_ns: Some(failure.last_ns),
+            per_second: rate(failure, count).filter(|_| first_seen),
             lowest_free: failure.lowest_free.filter(|_| first_seen),
             in_use: first_seen.then_some(failure.in_use),
             cause: cause(failure),
@@ -72,12 +81,20 @@ impl FailureRow {
             live: None,
             soft_limit: None,
             first_ns: None,
+            last_ns: None,
+            per_second: None,
             lowest_free: None,
             in_use: None,
             cause: Cause::Unclear,
             hidden: false,
         }
     }
+}
+
+/// Events per second from the first to the last: intervals, not ends, are counted.
+fn rate(failure: &Failure, count: u64) -> Option<f64> {
+    let span = failure.last_ns.saturating_sub(failure.first_ns);
+    (count >= STORM && span > 0).then(|| (count - 1) as f64 * 1e9 / span as f64)
 }
 
 /// Why it failed, as far as the table at the first failure tells.

@@ -3,12 +3,14 @@
 //! Pure: no input or output, no clock. The same events and the same [`End`] give the same [`Report`].
 
 mod coverage;
+mod crest;
 mod exec;
 mod failure;
 mod finish;
 mod growth;
 mod image;
 mod intern;
+mod live;
 mod process;
 mod record;
 pub mod report;
@@ -31,8 +33,10 @@ use crate::model::intern::Interner;
 use crate::model::process::Proc;
 use crate::model::table::Table;
 
+pub use crest::{CrestEnd, CrestRow, CrestThread};
 pub use failure::{Cause, FailureRow};
 pub use finish::End;
+pub use live::{LiveExec, LiveFailure, LiveTable, LiveView};
 pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
 
 /// Ended tables whose ids are remembered, so that a late record of one does not bring it back.
@@ -70,6 +74,7 @@ pub struct Model {
     values: HashMap<(Name, Name), Pair>,
     orphans: Vec<report::Orphan>,
     seen: coverage::Seen,
+    recent: live::Recent,
     names: Interner<Name>,
     kinds: Interner<Kinds>,
 }

@@ -66,7 +66,7 @@ pub struct ExecRecord {
 }
 
 /// The spawner's table over a spawn window. All `null` if it is not known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SpawnWindow {
     /// The table.
     pub table: Option<u64>,
@@ -120,7 +120,7 @@ pub struct ThreadRow {
 }
 
 /// The process's own table before the exec.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BeforeExec {
     /// Greatest number of live descriptors.
     pub high_water: Option<u32>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::event::{Exit, Kinds, Name};
 use crate::hist::Quantiles;
-use crate::model::failure::FailureRow;
+pub use crate::model::failure::FailureRow;
 pub use crate::model::record::*;
 
 /// Identity of the JSON format.

@@ -2,6 +2,7 @@
 
 use crate::event::{Head, Kinds, Mark, Name, ProcId, TableId};
 use crate::model::failure::Tally;
+use crate::model::live::{LiveFailure, LiveTable};
 use crate::model::intern::Interner;
 use crate::model::report::{SettledFrom, TableRow, TableState};
 use crate::model::window::{Segment, Windows};
@@ -145,6 +146,54 @@ impl Table {
     /// Whether it has gone.
     pub fn is_over(&self) -> bool {
         self.end.is_some()
+    }
+
+    /// It as it was at the last look.
+    pub fn live(&self) -> LiveTable {
+        let mut row = LiveTable {
+            table: self.id.0,
+            pids: self.pids.clone(),
+            comm: self.comm.clone(),
+            first_ns: self.first_ns.max(self.origin.at_ns),
+            seen_ns: None,
+            changed_ns: 0,
+            live: 0,
+            kinds: Kinds::default(),
+            high_water: 0,
+            high_water_kinds: Kinds::default(),
+            highest_number: None,
+            soft_limit: 0,
+            settled: None,
+            installs: 0,
+            closes: 0,
+            crests: 0,
+            failures: 0,
+            shared: false,
+        };
+        let Some(head) = &self.head else { return row };
+        let mark = crest(head, self.seen_ns, &self.origin, self.crest.clone());
+        row.seen_ns = Some(self.seen_ns);
+        row.changed_ns = head.last_change_ns;
+        row.live = head.live;
+        row.kinds = head.kinds.clone();
+        row.high_water = mark.live;
+        row.high_water_kinds = mark.kinds;
+        row.highest_number = mark.highest;
+        row.soft_limit = head.soft;
+        row.settled = head.settled;
+        row.installs = head.installs.saturating_sub(self.origin.installs);
+        row.closes = head.closes.saturating_sub(self.origin.closes);
+        row.crests = head.crests.into();
+        row.failures = self.origin.tally.since(head).iter().map(|row| row.count).fold(0, u64::saturating_add);
+        row.shared = head.shared;
+        row
+    }
+
+    /// Its failures so far.
+    pub fn live_failures(&self) -> Vec<LiveFailure> {
+        let rows = self.head.as_ref().map_or_else(Vec::new, |head| self.origin.tally.since(head));
+        let pid = self.pids.first().copied().unwrap_or(0);
+        rows.into_iter().map(|row| LiveFailure { table: self.id.0, pid, comm: self.comm.clone(), row }).collect()
     }
 
     /// Its row in the report.
