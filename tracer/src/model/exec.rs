@@ -1,6 +1,6 @@
 //! Exec records: made at an exec, completed when the image ends.
 
-use crate::event::{Exec, Head, Name, Process, decode::PATH_MAX};
+use crate::event::{Exec, Head, Name, Process, TableId, decode::PATH_MAX};
 use crate::model::Model;
 use crate::model::failure::Tally;
 use crate::model::image::{Base, ImageEnd, Open};
@@ -25,6 +25,7 @@ impl Model {
         let is_root = !process.spawner.known && !event.again && !self.root_seen;
         let seq = if is_root {
             self.root_seen = true;
+            self.recent.start_over();
             self.seen.covered(id);
             0
         } else {
@@ -33,6 +34,7 @@ impl Model {
         };
         let window = self.window(event, is_root, proc.forked_ns);
         self.cut_own(event, is_root);
+        self.overlap(event, seq, &window);
         self.forget_fork(id, &mut proc);
 
         let kept = event.before.as_ref().filter(|before| process.table == Some(before.id));
@@ -109,6 +111,20 @@ impl Model {
         }
     }
 
+    /// Crests of the spawner's table are told which execs they overlap, those of the process's own what ended them.
+    fn overlap(&mut self, event: &Exec, seq: u64, window: &SpawnWindow) {
+        if let Some(before) = &event.before
+            && let Some(own) = self.tables.get_mut(&before.id)
+        {
+            own.crests.execed(event.at_ns);
+        }
+        if let (Some(table), Some(start_ns)) = (window.table, window.start_ns)
+            && let Some(table) = self.tables.get_mut(&TableId(table))
+        {
+            table.crests.window(seq, start_ns, event.at_ns);
+        }
+    }
+
     fn intern(&mut self, window: Option<SpawnWindow>) -> SpawnWindow {
         let mut window = window.unwrap_or_default();
         window.kinds = window.kinds.map(|kinds| self.kinds.get(&kinds));
@@ -179,6 +195,8 @@ fn origin(event: &Exec, before: &Head) -> Origin {
         installs: before.installs,
         closes: before.closes.saturating_add(closed.into()),
         tally: Tally::of(before),
+        crests: before.crests,
+        bad_closes: before.bad_closes,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::report::{
     Agent, Anchor, EndedBy, HistogramRow, Loss, Orphan, Plan, Report, RootEnd, SCHEMA, TableRow, TableState,
 };
 use crate::model::table::Table;
-use crate::model::{Model, Pair, growth, spawner, when};
+use crate::model::{Model, Pair, crest, growth, spawner, when};
 
 /// What only the pipeline knows at the end of a trace.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,8 @@ impl Model {
         let mut execs = std::mem::take(&mut self.execs);
         execs.sort_by_key(|record| (record.seq, record.at_ns));
         let tables = self.finish_tables();
+        let mut crests = std::mem::take(&mut self.crests);
+        crest::keep_highest(&mut crests, usize::MAX);
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
         let coverage = coverage::notes(&end, &self.seen, &tables);
@@ -63,6 +65,7 @@ impl Model {
             execs,
             histograms: histograms(self.values.into_iter().collect()),
             orphans,
+            crests,
         }
     }
 
@@ -97,7 +100,9 @@ impl Model {
 
     fn finish_tables(&mut self) -> Vec<TableRow> {
         let mut rows = std::mem::take(&mut self.over);
-        for (_, table) in self.tables.drain() {
+        for (_, mut table) in self.tables.drain() {
+            table.crest_open();
+            self.crests.extend(table.take_crests());
             let row = table.into_row(self.options.settle_ns, &mut self.kinds);
             if !(self.options.stream && row.state == TableState::Ended) {
                 rows.push(row);

@@ -147,6 +147,11 @@ impl Recent {
         );
     }
 
+    /// Everything before is not this program's.
+    pub fn start_over(&mut self) {
+        self.crests.clear();
+    }
+
     /// A crest has ended.
     pub fn crest(&mut self, row: &CrestRow) {
         push(&mut self.crests, row.clone());

@@ -42,6 +42,9 @@ pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Gap, Loss, LossCounter
 /// Ended tables whose ids are remembered, so that a late record of one does not bring it back.
 const REMEMBERED: usize = 4096;
 
+/// Crests of tables that have gone, kept with `Options::stream`.
+const STREAM_CRESTS: usize = 64;
+
 /// How to look at the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -65,6 +68,7 @@ pub struct Model {
     procs: HashMap<ProcId, Proc>,
     tables: HashMap<TableId, Table>,
     over: Vec<report::TableRow>,
+    crests: Vec<CrestRow>,
     gone: HashSet<TableId>,
     gone_order: VecDeque<TableId>,
     movers: HashMap<TableId, Vec<ProcId>>,
@@ -162,6 +166,7 @@ impl Model {
         if let Some(head) = &event.table
             && head.users == 0
         {
+            self.end_crest(head, event.at_ns, CrestEnd::Exit);
             self.end_table(head.id, event.at_ns);
         }
     }
@@ -175,9 +180,10 @@ impl Model {
                     table.snapshot();
                 }
             }
-            Reason::Crest => {}
+            Reason::Crest => self.end_crest(&event.table, event.at_ns, CrestEnd::Fall),
             Reason::Left | Reason::Replaced => {
                 self.carry(&event.table, event.at_ns);
+                self.end_crest(&event.table, event.at_ns, CrestEnd::Exit);
                 self.end_table(id, event.at_ns);
             }
         }
@@ -245,6 +251,13 @@ impl Model {
         }
     }
 
+    fn end_crest(&mut self, head: &Head, at_ns: u64, end: CrestEnd) {
+        if let Some(mut row) = self.tables.get_mut(&head.id).and_then(|table| table.crest_ended(head, at_ns, end)) {
+            row.kinds = self.kinds.get(&row.kinds);
+            self.recent.crest(&row);
+        }
+    }
+
     fn end_table(&mut self, id: TableId, at_ns: u64) {
         if let Some(table) = self.tables.get_mut(&id) {
             table.ended(at_ns, self.options.settle_ns);
@@ -255,7 +268,11 @@ impl Model {
     }
 
     fn retire(&mut self, id: TableId) {
-        let Some(table) = self.tables.remove(&id) else { return };
+        let Some(mut table) = self.tables.remove(&id) else { return };
+        self.crests.extend(table.take_crests());
+        if self.options.stream {
+            crest::keep_highest(&mut self.crests, STREAM_CRESTS);
+        }
         self.gone.insert(id);
         self.gone_order.push_back(id);
         if self.gone_order.len() > REMEMBERED

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::event::{Exit, Kinds, Name};
 use crate::hist::Quantiles;
+pub use crate::model::crest::{CrestEnd, CrestRow, CrestThread};
 pub use crate::model::failure::FailureRow;
 pub use crate::model::record::*;
 
@@ -48,6 +49,8 @@ pub struct Report {
     pub growth: Vec<Growth>,
     /// Processes that outlived the process that spawned them.
     pub orphans: Vec<Orphan>,
+    /// The highest crests of each table, the highest first.
+    pub crests: Vec<CrestRow>,
 }
 
 /// One moment on the boot clock and the wall clock.
@@ -212,6 +215,10 @@ pub struct TableRow {
     pub installs: Option<u64>,
     /// Descriptors that went.
     pub closes: Option<u64>,
+    /// Close attempts on numbers that were not in use.
+    pub bad_closes: Option<u64>,
+    /// Crests, those that ended with the table included.
+    pub crests: Option<u64>,
     /// Descriptors that could not be made.
     pub failures: Vec<FailureRow>,
 }

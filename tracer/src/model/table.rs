@@ -1,9 +1,10 @@
 //! Descriptor tables as the model follows them.
 
 use crate::event::{Head, Kinds, Mark, Name, ProcId, TableId};
+use crate::model::crest::{CrestEnd, CrestRow, Crests};
 use crate::model::failure::Tally;
-use crate::model::live::{LiveFailure, LiveTable};
 use crate::model::intern::Interner;
+use crate::model::live::{LiveFailure, LiveTable};
 use crate::model::report::{SettledFrom, TableRow, TableState};
 use crate::model::window::{Segment, Windows};
 
@@ -19,6 +20,10 @@ pub struct Origin {
     pub closes: u64,
     /// Failures before.
     pub tally: Tally,
+    /// Crests before.
+    pub crests: u32,
+    /// Closes of nothing before.
+    pub bad_closes: u32,
 }
 
 /// One table and the last that was seen of it.
@@ -39,6 +44,8 @@ pub struct Table {
     crest: Option<Mark>,
     end: Option<u64>,
     snapshot: bool,
+    /// Its crests.
+    pub crests: Crests,
     /// Windows of children that were forked from it.
     pub windows: Windows,
 }
@@ -71,6 +78,7 @@ impl Table {
             crest: None,
             end: None,
             snapshot: false,
+            crests: Crests::default(),
             windows: Windows::default(),
         }
     }
@@ -110,6 +118,8 @@ impl Table {
         self.tally = origin.tally.clone();
         self.origin = origin;
         self.crest = None;
+        // The crest that the exec itself ended has been told, and counted, before the exec.
+        self.origin.crests = self.origin.crests.max(self.crests.start_over());
     }
 
     /// Ends the spawn window at this head.
@@ -131,6 +141,30 @@ impl Table {
                 self.cut(&head, at_ns, settle_ns);
             }
         }
+    }
+
+    /// The crest that a head shows has ended.
+    pub fn crest_ended(&mut self, head: &Head, at_ns: u64, end: CrestEnd) -> Option<CrestRow> {
+        let pid = self.pids.first().copied().unwrap_or(head.owner);
+        let row = self.crests.ended(head, self.origin.at_ns, at_ns, end)?;
+        Some(CrestRow { pid, comm: self.comm.clone(), ..row.clone() })
+    }
+
+    /// Crests of it, once it is over.
+    pub fn take_crests(&mut self) -> Vec<CrestRow> {
+        let pid = self.pids.first().copied().unwrap_or(0);
+        std::mem::take(&mut self.crests).into_rows(pid, &self.comm)
+    }
+
+    /// It is still there at the end of the trace, and so may a crest be.
+    pub fn crest_open(&mut self) {
+        if let Some(head) = self.head.clone().filter(|_| self.end.is_none()) {
+            self.crests.ended(&head, self.origin.at_ns, self.seen_ns, CrestEnd::Open);
+        }
+    }
+
+    fn crest_count(&self, head: &Head) -> u64 {
+        u64::from(head.crests.saturating_sub(self.origin.crests)) + self.crests.unfallen()
     }
 
     /// It was looked at at the end of the trace.
@@ -183,7 +217,7 @@ impl Table {
         row.settled = head.settled;
         row.installs = head.installs.saturating_sub(self.origin.installs);
         row.closes = head.closes.saturating_sub(self.origin.closes);
-        row.crests = head.crests.into();
+        row.crests = self.crest_count(head);
         row.failures = self.origin.tally.since(head).iter().map(|row| row.count).fold(0, u64::saturating_add);
         row.shared = head.shared;
         row
@@ -197,7 +231,7 @@ impl Table {
     }
 
     /// Its row in the report.
-    pub fn into_row(self, settle_ns: u64, kinds: &mut Interner<Kinds>) -> TableRow {
+    pub fn into_row(mut self, settle_ns: u64, kinds: &mut Interner<Kinds>) -> TableRow {
         let state = match (self.end, self.snapshot) {
             (Some(_), _) => TableState::Ended,
             (None, true) => TableState::Alive,
@@ -205,8 +239,8 @@ impl Table {
         };
         let mut row = TableRow {
             table: self.id.0,
-            pids: self.pids,
-            comm: self.comm,
+            pids: std::mem::take(&mut self.pids),
+            comm: self.comm.clone(),
             state,
             seeded: false,
             shared: false,
@@ -225,12 +259,15 @@ impl Table {
             headroom: None,
             installs: None,
             closes: None,
+            bad_closes: None,
+            crests: None,
             failures: Vec::new(),
         };
-        let Some(head) = self.head else {
+        let Some(head) = self.head.take() else {
             return row;
         };
-        let mark = crest(&head, self.seen_ns, &self.origin, self.crest);
+        row.crests = Some(self.crest_count(&head));
+        let mark = crest(&head, self.seen_ns, &self.origin, self.crest.take());
         if state == TableState::Alive {
             row.live = Some(head.live);
         }
@@ -246,6 +283,7 @@ impl Table {
         row.headroom = Some(mark.soft.saturating_sub(mark.live));
         row.installs = Some(head.installs.saturating_sub(self.origin.installs));
         row.closes = Some(head.closes.saturating_sub(self.origin.closes));
+        row.bad_closes = Some(head.bad_closes.saturating_sub(self.origin.bad_closes).into());
         row.failures = self.origin.tally.since(&head);
         let still = self.seen_ns.saturating_sub(head.last_change_ns) >= settle_ns;
         let (settled, from) = match head.settled {

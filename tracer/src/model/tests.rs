@@ -6,7 +6,7 @@ use crate::event::{Event, Exit, Kind, Kinds, Move, Name, Reason, Seen, TableId};
 use crate::model::report::{EndedBy, ExecRecord, Report, SettledFrom, TableState};
 use crate::model::testing::sim::{Expected, SETTLE_NS, Sim};
 use crate::model::testing::{self, MS, sample};
-use crate::model::{Model, Options};
+use crate::model::{CrestEnd, Model, Options};
 
 fn finish(sim: &mut Sim) -> Report {
     sim.end();
@@ -36,7 +36,41 @@ fn a_burst_stands_in_every_record() {
     assert_eq!((histogram.window.count, histogram.window.p50, histogram.window.max), (100, 1006, 1024));
     assert_eq!(report.tables.len(), 101);
     assert!(report.growth[0].suspect.is_empty());
+    let highest = &report.crests[0];
+    assert_eq!((highest.floor, highest.high_water, highest.ended_by), (16, 1024, CrestEnd::Fall));
+    assert_eq!((highest.execs.clone(), highest.execs_total), (vec![41], 1));
+    assert_eq!((report.crests.len(), report.tables[0].crests), (5, Some(102)), "two failed bursts had two each");
     assert!(report.coverage.is_empty(), "{:?}", report.coverage);
+}
+
+#[test]
+fn a_childs_crest_ends_with_its_exec() {
+    let report = sample::child_burst();
+    assert_eq!(report.crests.len(), 10);
+    let first = &report.crests[0];
+    assert_eq!((first.floor, first.height, first.ended_by), (3, 987, CrestEnd::Exec));
+    assert_eq!((first.rise_ns, first.fall_ns), (MS, Some(2 * MS)));
+    assert!(first.execs.is_empty(), "no window of its own table");
+}
+
+#[test]
+fn the_live_view_follows_the_events() {
+    let mut sim = Sim::new();
+    let root = sim.run("/a", &[(Kind::File, 3)]);
+    sim.open(root, Kind::OPath, 100);
+    let child = sim.fork(root);
+    sim.exec(child, "/bin/true", &[]);
+    let view = sample::model(&sim.events).live();
+    assert_eq!((view.tables.len(), view.processes, view.execs_total), (2, 2, 1));
+    assert_eq!((view.tables[0].live, view.tables[0].high_water, view.tables[0].settled), (103, 103, None));
+    assert_eq!((view.execs.len(), view.execs[1].high_water, view.crests.len()), (2, Some(103), 0));
+    sim.close(root, Kind::OPath, 100);
+    sim.fail(root, 257, crate::event::Errno::EMFILE, 30);
+    sim.exit(child, 0);
+    sim.end();
+    let view = sample::model(&sim.events).live();
+    assert_eq!((view.tables.len(), view.tables[0].live, view.crests[0].height), (1, 3, 100));
+    assert_eq!((view.failures.len(), view.failures[0].row.count, view.tables[0].failures), (1, 30, 30));
 }
 
 #[test]

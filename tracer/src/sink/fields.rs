@@ -2,6 +2,8 @@
 //!
 //! `docs/fields.md` is [`markdown`]; a test compares them, and the paths with those of a real report.
 
+mod found;
+
 use crate::event::Kind;
 
 /// One path of the JSON report.
@@ -150,6 +152,12 @@ pub const SECTIONS: &[Section] = &[
             field("tables[].headroom", "descriptors", "`soft_limit` − `high_water`, not below 0."),
             field("tables[].installs", "descriptors", "Descriptors that appeared since first sight."),
             field("tables[].closes", "descriptors", "Descriptors that went since first sight."),
+            field(
+                "tables[].bad_closes",
+                "times",
+                "Close attempts on numbers that were not in use (EBADF). Thousands are a close storm: a program that closes whatever might be open.",
+            ),
+            field("tables[].crests", "crests", "Crests since first sight; `crests[]` has the highest."),
         ],
     },
     Section {
@@ -169,6 +177,12 @@ pub const SECTIONS: &[Section] = &[
             ),
             field("tables[].failures[].soft_limit", "descriptors", "Soft limit at the first."),
             field("tables[].failures[].first_ns", "ns", "When the first was."),
+            field("tables[].failures[].last_ns", "ns", "When the last was."),
+            field(
+                "tables[].failures[].per_second",
+                "per second",
+                "Rate from the first to the last; `null` for fewer than ten, or if the first was not in this scope.",
+            ),
             field(
                 "tables[].failures[].lowest_free",
                 "number",
@@ -272,6 +286,12 @@ pub const SECTIONS: &[Section] = &[
             ),
             field("execs[].spawn_window.failures[].soft_limit", "descriptors", "Soft limit at the first."),
             field("execs[].spawn_window.failures[].first_ns", "ns", "When the first was."),
+            field("execs[].spawn_window.failures[].last_ns", "ns", "When the last was."),
+            field(
+                "execs[].spawn_window.failures[].per_second",
+                "per second",
+                "Rate from the first to the last; `null` for fewer than ten, or if the first was not in this scope.",
+            ),
             field(
                 "execs[].spawn_window.failures[].lowest_free",
                 "number",
@@ -331,6 +351,12 @@ pub const SECTIONS: &[Section] = &[
             ),
             field("execs[].before_exec.failures[].soft_limit", "descriptors", "Soft limit at the first."),
             field("execs[].before_exec.failures[].first_ns", "ns", "When the first was."),
+            field("execs[].before_exec.failures[].last_ns", "ns", "When the last was."),
+            field(
+                "execs[].before_exec.failures[].per_second",
+                "per second",
+                "Rate from the first to the last; `null` for fewer than ten, or if the first was not in this scope.",
+            ),
             field(
                 "execs[].before_exec.failures[].lowest_free",
                 "number",
@@ -393,6 +419,12 @@ pub const SECTIONS: &[Section] = &[
             ),
             field("execs[].image.failures[].soft_limit", "descriptors", "Soft limit at the first."),
             field("execs[].image.failures[].first_ns", "ns", "When the first was."),
+            field("execs[].image.failures[].last_ns", "ns", "When the last was."),
+            field(
+                "execs[].image.failures[].per_second",
+                "per second",
+                "Rate from the first to the last; `null` for fewer than ten, or if the first was not in this scope.",
+            ),
             field(
                 "execs[].image.failures[].lowest_free",
                 "number",
@@ -522,6 +554,7 @@ pub const SECTIONS: &[Section] = &[
             field("growth[].suspect[].growth", "descriptors", "By how much, from the first window to the last."),
         ],
     },
+    found::CRESTS,
     Section {
         title: "Orphans",
         fields: &[
@@ -543,7 +576,7 @@ pub const GLOSSARY: &[(&str, &str)] = &[
     ("descriptor table", "where the kernel keeps a process's descriptors; several processes may share one"),
     ("live", "in the table at this moment"),
     ("high-water mark", "greatest number of live descriptors in a stated time"),
-    ("crest", "the moment of the high-water mark"),
+    ("crest", "one rise and fall of `live`; at the crest: at its top"),
     ("settled", "`live` once it has been still for the settle time (`--settle`)"),
     ("churn", "how many descriptors appeared and went, however many were live at once"),
     ("soft limit", "RLIMIT_NOFILE, the one in force: no descriptor number at or above it can be made"),

@@ -59,9 +59,12 @@ fn launcher(held: u32, failing: u32) -> Report {
         let table = sim.table_of(root);
         prepare(&mut sim, table, held);
         if failing > 0 && (n == 40 || n == 56) {
-            sim.open(root, Kind::OPath, failing);
+            sim.open(root, Kind::OPath, failing / 2);
+            sim.pass(MS);
+            sim.open(root, Kind::OPath, failing - failing / 2);
             sim.fail(root, PIPE2, Errno::EMFILE, 12);
             sim.fail(root, 53, Errno::EMFILE, 7);
+            sim.pass(MS / 5);
             sim.close(root, Kind::OPath, failing);
         }
         spawn(&mut sim, root, "/usr/bin/true");
@@ -101,7 +104,9 @@ pub fn child_burst() -> Report {
     let root = sim.run("/opt/forker", &[(Kind::File, 3)]);
     for _ in 0..10 {
         let child = sim.fork(root);
-        sim.open(child, Kind::OPath, 987);
+        sim.open(child, Kind::OPath, 500);
+        sim.pass(MS);
+        sim.open(child, Kind::OPath, 487);
         sim.fail(child, 41, Errno(13), 1);
         sim.pass(2 * MS);
         sim.exec(child, "/usr/bin/true", &[(Kind::OPath, 987)]);

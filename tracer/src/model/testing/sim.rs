@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use super::{MS, child, exec, exec_event, exit, head, proc, process, snapshot};
-use crate::event::{Errno, Event, Failure, Head, Kind, Kinds, Mark, Name, Process, Syscall, TableId};
+use crate::event::{
+    Errno, Event, Failure, Head, Held, Kind, Kinds, Mark, Name, Process, Reason, Seen, Syscall, TableId,
+};
 
 /// Settle time of the simulated kernel.
 pub const SETTLE_NS: u64 = 50 * MS;
@@ -80,6 +82,8 @@ impl Sim {
         table.last_change_ns = self.now;
         table.window_start_ns = self.now;
         let mark = table.now(self.now);
+        table.crest = mark.clone();
+        table.crest_from_ns = self.now;
         self.tables.insert(id, table.crest(&mark));
         self.truth.insert(id, Truth { live: vec![(self.now, live)], cuts: Vec::new() });
         id
@@ -149,6 +153,11 @@ impl Sim {
             (head.thread_high, head.thread_tid) = (held, tid);
             head.thread_comm = Name::from("worker");
         }
+        match head.threads.iter_mut().find(|thread| thread.tid == tid) {
+            Some(thread) => (thread.held, thread.high) = (held, thread.high.max(held)),
+            None => head.threads.push(Held { tid, comm: Name::from("worker"), high: held, held }),
+        }
+        head.threads.sort_by_key(|thread| std::cmp::Reverse(thread.high));
     }
 
     pub fn close(&mut self, pid: u32, kind: Kind, count: u32) {
@@ -180,13 +189,35 @@ impl Sim {
             head.closes += by.unsigned_abs()
         }
         let mark = head.now(now);
-        for scope in [&mut head.life, &mut head.image, &mut head.window] {
+        for scope in [&mut head.life, &mut head.image, &mut head.window, &mut head.crest] {
             if mark.live > scope.live {
                 *scope = mark.clone();
             }
         }
         let live = head.live;
         self.truth.get_mut(&id).unwrap().live.push((now, live));
+        self.crest(id);
+    }
+
+    /// As the kernel program does it.
+    fn crest(&mut self, id: u64) {
+        let now = self.now;
+        let head = self.tables.get_mut(&id).unwrap();
+        let (live, floor) = (head.live, head.crest_floor);
+        if live > floor && live >= head.crest.live {
+            return;
+        }
+        let height = head.crest.live - floor;
+        let fallen = height >= 16 && live <= floor + height / 2;
+        if fallen {
+            head.crests += 1;
+            let seen = Seen { at_ns: now, reason: Reason::Crest, table: head.clone() };
+            self.events.push(Event::Table(Box::new(seen)));
+        }
+        if fallen || (height < 16 && live <= floor) {
+            head.crest = head.now(now);
+            (head.crest_floor, head.crest_from_ns) = (live, now);
+        }
     }
 
     /// The process could not open something.
@@ -237,6 +268,7 @@ impl Sim {
             let head = self.tables.get_mut(&id).unwrap();
             (head.window_start_ns, head.window_floor, head.window_settled) = (now, head.live, None);
             (head.thread_high, head.window_installs, head.window_closes) = (0, head.installs, head.closes);
+            head.threads.clear();
             head.window = head.now(now);
         }
         let head = self.tables.get_mut(&own).unwrap();
@@ -297,7 +329,7 @@ impl Sim {
         let id = TableId(self.table_of(pid));
         let head = self.tables.get_mut(&id.0).unwrap();
         head.soft = soft;
-        let marks: [&mut Mark; 3] = [&mut head.life, &mut head.image, &mut head.window];
+        let marks: [&mut Mark; 4] = [&mut head.life, &mut head.image, &mut head.window, &mut head.crest];
         marks.into_iter().for_each(|mark| mark.soft = soft);
     }
 }

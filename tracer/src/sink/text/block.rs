@@ -5,7 +5,7 @@ use crate::model::{FailureRow, Report};
 
 use super::lives::{Life, highest, limits, mark};
 use super::words::{self, Lines, composition, process};
-use super::{conclusion, execs_of, failures, plan, programs, spawner_name, worst};
+use super::{conclusion, crests, execs_of, failures, plan, programs, spawner_name, worst};
 
 /// Writes the block.
 pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
@@ -17,7 +17,7 @@ pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
     high_water(lines, spawner, &execs);
     let growth: Vec<&Growth> = report.growth.iter().filter(|row| spawner.tables.contains(&row.table)).collect();
     settled(lines, &execs, &growth);
-    crest(lines, &execs);
+    crest(lines, report, &execs);
     churn(lines, spawner, &execs);
     failed(lines, report, spawner, &execs);
     conclusion::write(lines, &execs, &growth);
@@ -83,7 +83,7 @@ fn slope(row: &Growth) -> String {
     format!("grew in {} of {pairs} windows ({:+.2} per exec)", row.grew, row.per_exec)
 }
 
-fn crest(lines: &mut Lines, execs: &[&ExecRecord]) {
+fn crest(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
     let high = |life: Life| highest(execs, life).and_then(|record| mark(record, life)).map(|(high, ..)| high);
     let mut life = Life::Window;
     for other in [Life::Child, Life::Program] {
@@ -92,7 +92,7 @@ fn crest(lines: &mut Lines, execs: &[&ExecRecord]) {
         }
     }
     let Some(record) = highest(execs, life) else { return };
-    let Some((_, kinds, _)) = mark(record, life) else { return };
+    let Some((top, kinds, _)) = mark(record, life) else { return };
     lines.labelled("at the crest", &composition(kinds, 3));
     let mut where_ = match life {
         Life::Window => String::new(),
@@ -108,6 +108,9 @@ fn crest(lines: &mut Lines, execs: &[&ExecRecord]) {
     }
     if !where_.is_empty() {
         lines.labelled("", &where_);
+    }
+    if let Some(row) = crests::of(report, record, life, top) {
+        lines.labelled("", &crests::times(report, row));
     }
 }
 

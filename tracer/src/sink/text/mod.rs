@@ -2,6 +2,7 @@
 
 mod block;
 mod conclusion;
+mod crests;
 mod failures;
 mod lives;
 mod tables;

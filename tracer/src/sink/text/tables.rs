@@ -7,7 +7,7 @@ use crate::model::Report;
 use crate::model::report::{SettledFrom, TableRow, TableState};
 
 use super::words::{self, Lines, composition, count, process};
-use super::{failures, plan};
+use super::{crests, failures, plan};
 
 /// Tables told beside the main one.
 const BESIDE: usize = 3;
@@ -45,6 +45,9 @@ fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
     lines.labelled("high-water", &reach(row));
     if let Some(kinds) = &row.high_water_kinds {
         lines.labelled("at the crest", &composition(kinds, 4));
+    }
+    if let Some(crest) = row.high_water.and_then(|high| crests::highest(report, row.table, high)) {
+        lines.labelled("", &crests::times(report, crest));
     }
     if let Some(settled) = row.settled {
         let how = match row.settled_from {

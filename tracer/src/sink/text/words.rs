@@ -136,6 +136,17 @@ pub fn seconds(ns: u64) -> String {
     format!("{}.{:03} s", ns / 1_000_000_000, ns / 1_000_000 % 1000)
 }
 
+/// `812 µs`, `5.1 ms`, `51 ms`, `2.1 s`.
+pub fn span(ns: u64) -> String {
+    match ns {
+        ..1_000_000 => format!("{} µs", ns / 1000),
+        1_000_000..10_000_000 => format!("{}.{} ms", ns / 1_000_000, ns / 100_000 % 10),
+        10_000_000..1_000_000_000 => format!("{} ms", ns / 1_000_000),
+        1_000_000_000..100_000_000_000 => format!("{}.{} s", ns / 1_000_000_000, ns / 100_000_000 % 10),
+        _ => format!("{} s", ns / 1_000_000_000),
+    }
+}
+
 /// Cut to this many characters, with `…` where something is missing.
 pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
