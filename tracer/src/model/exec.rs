@@ -34,7 +34,7 @@ impl Model {
         };
         let window = self.window(event, is_root, proc.forked_ns);
         self.cut_own(event, is_root);
-        self.overlap(event, seq, &window);
+        self.end_window(event, seq, &window);
         self.forget_fork(id, &mut proc);
 
         let kept = event.before.as_ref().filter(|before| process.table == Some(before.id));
@@ -111,8 +111,8 @@ impl Model {
         }
     }
 
-    /// Crests of the spawner's table are told which execs they overlap, those of the process's own what ended them.
-    fn overlap(&mut self, event: &Exec, seq: u64, window: &SpawnWindow) {
+    /// The spawner's table is told what this window was; a crest of the process's own what ended it.
+    fn end_window(&mut self, event: &Exec, seq: u64, window: &SpawnWindow) {
         if let Some(before) = &event.before
             && let Some(own) = self.tables.get_mut(&before.id)
         {
@@ -122,6 +122,11 @@ impl Model {
             && let Some(table) = self.tables.get_mut(&TableId(table))
         {
             table.crests.window(seq, start_ns, event.at_ns);
+            if let (Some(level), Some(kinds)) = (window.settled, &window.at_exec_kinds) {
+                let spawner = &event.process.spawner;
+                table.levels.push(level, kinds, window.soft_limit);
+                table.levels.spawned(spawner.id.pid, &self.names.get(&spawner.comm));
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use crate::model::report::{
     Agent, Anchor, EndedBy, HistogramRow, Loss, Orphan, Plan, Report, RootEnd, SCHEMA, TableRow, TableState,
 };
 use crate::model::table::Table;
-use crate::model::{Model, Pair, crest, growth, spawner, when};
+use crate::model::{Model, Pair, crest, spawner, when};
 
 /// What only the pipeline knows at the end of a trace.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,8 @@ impl Model {
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
         let coverage = coverage::notes(&end, &self.seen, &tables);
-        let growth = growth::of(&execs, &tables);
+        let mut growth = std::mem::take(&mut self.growth);
+        growth.sort_by_key(|row| (row.table, row.per));
         Report {
             schema: SCHEMA,
             started_at: when::rfc3339(end.anchor.wall_unix_ns),
@@ -103,6 +104,7 @@ impl Model {
         for (_, mut table) in self.tables.drain() {
             table.crest_open();
             self.crests.extend(table.take_crests());
+            self.growth.extend(table.growth());
             let row = table.into_row(self.options.settle_ns, &mut self.kinds);
             if !(self.options.stream && row.state == TableState::Ended) {
                 rows.push(row);

@@ -16,6 +16,7 @@ mod record;
 pub mod report;
 mod spawner;
 mod table;
+mod trend;
 mod when;
 mod window;
 
@@ -69,6 +70,7 @@ pub struct Model {
     tables: HashMap<TableId, Table>,
     over: Vec<report::TableRow>,
     crests: Vec<CrestRow>,
+    growth: Vec<report::Growth>,
     gone: HashSet<TableId>,
     gone_order: VecDeque<TableId>,
     movers: HashMap<TableId, Vec<ProcId>>,
@@ -121,6 +123,7 @@ impl Model {
         }
         let mut proc = Proc::new(process);
         proc.forked_ns = Some(event.at_ns);
+        proc.forked_live = event.live;
         if process.seeded {
             self.seen.attached(process, event.at_ns);
         }
@@ -156,6 +159,7 @@ impl Model {
             self.observe(head, event.at_ns);
         }
         if let Some(mut proc) = self.procs.remove(&process.id) {
+            self.forked_only(&proc, event);
             if let Some(open) = proc.open.take() {
                 let end = ImageEnd::Exit(event.exit);
                 self.close_image(*open, event.table.as_ref(), &proc.former, event.at_ns, end);
@@ -186,6 +190,19 @@ impl Model {
                 self.end_crest(&event.table, event.at_ns, CrestEnd::Exit);
                 self.end_table(id, event.at_ns);
             }
+        }
+    }
+
+    /// A child has ended without an exec: its copy of the table tells what its spawner held at the fork.
+    fn forked_only(&mut self, proc: &Proc, event: &Ended) {
+        let (Some(from), Some(head), None) = (proc.forked_from, &event.table, &proc.open) else { return };
+        if proc.table == Some(from) || head.shared || head.installs + head.closes > 0 {
+            return;
+        }
+        let spawner = &event.process.spawner;
+        if let Some(table) = self.tables.get_mut(&from) {
+            table.forks.push(proc.forked_live, &self.kinds.get(&head.kinds), Some(head.soft));
+            table.forks.spawned(spawner.id.pid, &self.names.get(&spawner.comm));
         }
     }
 
@@ -281,6 +298,7 @@ impl Model {
             self.gone.remove(&oldest);
         }
         if !self.options.stream {
+            self.growth.extend(table.growth());
             self.over.push(table.into_row(self.options.settle_ns, &mut self.kinds));
         }
     }

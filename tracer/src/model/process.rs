@@ -16,6 +16,8 @@ pub struct Proc {
     pub former: Vec<TableId>,
     /// When it was forked, boot time; `None` if that was not seen.
     pub forked_ns: Option<u64>,
+    /// Live descriptors that it was forked with.
+    pub forked_live: u32,
     /// Who forked it, if that is followed too.
     pub spawner: Option<ProcId>,
     /// The table that it was forked from, until its first exec.
@@ -36,6 +38,7 @@ impl Proc {
             table: process.table,
             former: Vec::new(),
             forked_ns: None,
+            forked_live: 0,
             spawner: process.spawner.known.then_some(process.spawner.id),
             forked_from: None,
             children: HashSet::new(),

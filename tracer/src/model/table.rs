@@ -3,9 +3,10 @@
 use crate::event::{Head, Kinds, Mark, Name, ProcId, TableId};
 use crate::model::crest::{CrestEnd, CrestRow, Crests};
 use crate::model::failure::Tally;
+use crate::model::growth::Series;
 use crate::model::intern::Interner;
 use crate::model::live::{LiveFailure, LiveTable};
-use crate::model::report::{SettledFrom, TableRow, TableState};
+use crate::model::report::{Growth, GrowthPer, SettledFrom, TableRow, TableState};
 use crate::model::window::{Segment, Windows};
 
 /// From where on a table's cumulative figures count. Zero but for the table of the run command, which fdtide's own child
@@ -46,6 +47,10 @@ pub struct Table {
     snapshot: bool,
     /// Its crests.
     pub crests: Crests,
+    /// Levels of its spawn windows.
+    pub levels: Series,
+    /// Levels at the forks of children that ended without an exec.
+    pub forks: Series,
     /// Windows of children that were forked from it.
     pub windows: Windows,
 }
@@ -79,6 +84,8 @@ impl Table {
             end: None,
             snapshot: false,
             crests: Crests::default(),
+            levels: Series::new(GrowthPer::Exec),
+            forks: Series::new(GrowthPer::Fork),
             windows: Windows::default(),
         }
     }
@@ -161,6 +168,12 @@ impl Table {
         if let Some(head) = self.head.clone().filter(|_| self.end.is_none()) {
             self.crests.ended(&head, self.origin.at_ns, self.seen_ns, CrestEnd::Open);
         }
+    }
+
+    /// Growth of its levels.
+    pub fn growth(&self) -> impl Iterator<Item = Growth> {
+        let at_end = self.head.as_ref().map(|head| &head.kinds);
+        [&self.levels, &self.forks].into_iter().filter_map(move |series| series.row(self.id.0, at_end))
     }
 
     fn crest_count(&self, head: &Head) -> u64 {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::event::{Event, Exit, Kind, Kinds, Move, Name, Reason, Seen, TableId};
-use crate::model::report::{EndedBy, ExecRecord, Report, SettledFrom, TableState};
+use crate::model::report::{EndedBy, ExecRecord, GrowthPer, Report, SettledFrom, TableState};
 use crate::model::testing::sim::{Expected, SETTLE_NS, Sim};
 use crate::model::testing::{self, MS, sample};
 use crate::model::{CrestEnd, Model, Options};
@@ -99,6 +99,23 @@ fn a_leak_is_suspected_by_kind() {
     assert_eq!((row.windows, row.first, row.last, row.grew), (200, 24, 223, 199));
     assert_eq!((row.suspect[0].kind, row.suspect[0].growth, row.suspect.len()), ("eventfd", 199, 1));
     assert!((row.per_exec - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_leak_per_child_is_suspected_without_any_exec() {
+    let report = sample::fork_leak();
+    let row = &report.growth[0];
+    assert_eq!((row.per, row.windows, row.first, row.last), (GrowthPer::Fork, 300, 3, 302));
+    assert_eq!((row.suspect[0].kind, row.suspect[0].growth, row.slope), ("pidfd", 299, 1.0));
+    assert_eq!(report.growth.len(), 1, "the children are not to blame");
+}
+
+#[test]
+fn what_is_released_late_is_no_leak() {
+    let report = sample::late_release();
+    let row = &report.growth[0];
+    assert_eq!((row.grew, row.suspect.len(), row.late[0].kind), (59, 0, "fifo"));
+    assert_eq!((report.tables[0].high_water, report.tables[0].settled), (Some(189), Some(3)));
 }
 
 #[test]

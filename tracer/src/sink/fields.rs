@@ -533,27 +533,7 @@ pub const SECTIONS: &[Section] = &[
             field("spawners[].image.max", "descriptors", "As in `histograms[]`."),
         ],
     },
-    Section {
-        title: "Growth",
-        fields: &[
-            field("growth[]", "rows", "Settled levels over the spawn windows of each table with at least three."),
-            field("growth[].table", "id", "The table."),
-            field("growth[].pid", "pid", "Process that spawned from it last."),
-            field("growth[].comm", "name", "Its name."),
-            field("growth[].windows", "windows", "How many."),
-            field("growth[].first", "descriptors", "Settled level of the first."),
-            field("growth[].last", "descriptors", "Settled level of the last."),
-            field("growth[].grew", "windows", "How many settled higher than the one before; at most `windows` − 1."),
-            field("growth[].per_exec", "descriptors per exec", "(`last` − `first`) / (`windows` − 1)."),
-            field(
-                "growth[].suspect[]",
-                "rows",
-                "Kinds that grew in every window after warm-up (the first 3, or one in ten), while the settled level did too. Empty: no leak is suspected.",
-            ),
-            field("growth[].suspect[].kind", "kind", "Which."),
-            field("growth[].suspect[].growth", "descriptors", "By how much, from the first window to the last."),
-        ],
-    },
+    found::GROWTH,
     found::CRESTS,
     Section {
         title: "Orphans",

@@ -190,6 +190,8 @@ fn golden_texts_are_as_they_were_read() {
     golden("burst", &sample::landlock());
     golden("lazy", &sample::lazy());
     golden("leak", &sample::leak());
+    golden("fork-leak", &sample::fork_leak());
+    golden("late-release", &sample::late_release());
     golden("child-burst", &sample::child_burst());
     golden("one-exec", &sample::one_exec());
     golden("no-exec", &sample::no_exec());

@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod crests;
 mod elsewhere;
 mod limits;
 mod lives;

@@ -97,7 +97,10 @@ fn case_05_every_exec_settles_one_higher() {
     }
     let growth = &list(&ran.report, "growth")[0];
     assert_eq!((growth["per_exec"].as_f64(), number(growth, "last")), (Some(1.0), b + 199));
-    assert_eq!(growth["suspect"], json!([{ "kind": "eventfd", "growth": 199 }]));
+    let suspect = list(growth, "suspect");
+    assert_eq!((suspect.len(), &suspect[0]["kind"], number(&suspect[0], "growth")), (1, &json!("eventfd"), 199));
+    assert_eq!((growth["slope"].as_f64(), growth["per"].as_str()), (Some(1.0), Some("exec")));
+    assert_eq!(number(growth, "limit_in"), number(row, "soft_limit") - b - 199);
     assert_eq!(number(row, "settled"), b + 200, "what was lost stays lost");
 }
 
@@ -116,6 +119,11 @@ fn case_06_lost_pidfds_are_the_parents() {
         assert_eq!(number(child, "high_water"), b + copied, "a copy of the parent's");
         assert_eq!((number(child, "installs"), number(child, "closes")), (0, 0));
     }
+    let growth = list(&ran.report, "growth");
+    assert_eq!((growth.len(), number(&growth[0], "table")), (1, number(row, "table")), "not the children's");
+    assert_eq!((growth[0]["per"].as_str(), growth[0]["slope"].as_f64()), (Some("fork"), Some(1.0)));
+    let suspect = &list(&growth[0], "suspect")[0];
+    assert_eq!((suspect["kind"].as_str(), number(suspect, "growth")), (Some("pidfd"), 299));
 }
 
 #[test]

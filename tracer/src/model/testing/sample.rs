@@ -98,6 +98,34 @@ pub fn leak() -> Report {
     report(&mut sim)
 }
 
+/// Case 06: a pidfd is kept for every child, which execs nothing.
+pub fn fork_leak() -> Report {
+    let mut sim = Sim::new();
+    let root = sim.run("/opt/supervisor", &[(Kind::File, 3)]);
+    for _ in 0..300 {
+        let child = sim.fork(root);
+        sim.open(root, Kind::Pidfd, 1);
+        sim.exit(child, 0);
+    }
+    sim.exit(root, 0);
+    report(&mut sim)
+}
+
+/// Case 10: three FIFOs per exec, closed long after it.
+pub fn late_release() -> Report {
+    let mut sim = Sim::new();
+    let root = sim.run("/opt/logger", &[(Kind::File, 3)]);
+    for _ in 0..60 {
+        sim.open(root, Kind::Fifo, 3);
+        spawn(&mut sim, root, "/usr/bin/true");
+    }
+    sim.pass(10_000 * MS);
+    sim.close(root, Kind::Fifo, 180);
+    sim.pass(120 * MS);
+    sim.exit(root, 0);
+    report(&mut sim)
+}
+
 /// Case 01: the child opens, and execs.
 pub fn child_burst() -> Report {
     let mut sim = Sim::new();
@@ -222,6 +250,8 @@ pub fn all() -> Vec<Report> {
         landlock(),
         lazy(),
         leak(),
+        fork_leak(),
+        late_release(),
         child_burst(),
         one_exec(),
         no_exec(),

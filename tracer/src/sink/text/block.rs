@@ -1,11 +1,11 @@
 //! One spawner and its execs.
 
-use crate::model::report::{ExecRecord, Growth, SettledFrom, SpawnerSummary};
+use crate::model::report::{ExecRecord, Growth, GrowthPer, SettledFrom, SpawnerSummary};
 use crate::model::{FailureRow, Report};
 
 use super::lives::{Life, highest, limits, mark};
 use super::words::{self, Lines, composition, process};
-use super::{conclusion, crests, execs_of, failures, plan, programs, spawner_name, worst};
+use super::{conclusion, crests, execs_of, failures, growth, plan, programs, spawner_name, worst};
 
 /// Writes the block.
 pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
@@ -15,12 +15,13 @@ pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
     lines.wrapped(&format!("{}  ", spawner_name(spawner)), 2, &head);
     lines.gap();
     high_water(lines, spawner, &execs);
-    let growth: Vec<&Growth> = report.growth.iter().filter(|row| spawner.tables.contains(&row.table)).collect();
-    settled(lines, &execs, &growth);
+    let rows: Vec<&Growth> =
+        report.growth.iter().filter(|row| row.per == GrowthPer::Exec && spawner.tables.contains(&row.table)).collect();
+    settled(lines, &execs, &rows);
     crest(lines, report, &execs);
     churn(lines, spawner, &execs);
     failed(lines, report, spawner, &execs);
-    conclusion::write(lines, &execs, &growth);
+    conclusion::write(lines, &execs, &rows);
     worst::write(lines, report, &execs);
 }
 
@@ -49,7 +50,7 @@ fn high_water(lines: &mut Lines, spawner: &SpawnerSummary, execs: &[&ExecRecord]
     }
 }
 
-fn settled(lines: &mut Lines, execs: &[&ExecRecord], growth: &[&Growth]) {
+fn settled(lines: &mut Lines, execs: &[&ExecRecord], rows: &[&Growth]) {
     let levels: Vec<u32> = execs.iter().filter_map(|record| record.spawn_window.settled).collect();
     let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return };
     let tables = execs.iter().filter_map(|record| record.spawn_window.table);
@@ -65,22 +66,14 @@ fn settled(lines: &mut Lines, execs: &[&ExecRecord], growth: &[&Growth]) {
             format!("{range} in {n} tables")
         }
     };
-    if let (1, [row]) = (tables.len(), growth) {
-        text.push_str(&format!(", {}", slope(row)));
+    if let (1, [row]) = (tables.len(), rows) {
+        text.push_str(&format!(", {}", growth::slope(row)));
     }
     if execs.iter().all(|record| record.spawn_window.settled_from != Some(SettledFrom::Still)) {
         let of = if levels.len() > 1 { " of each window" } else { "" };
         text.push_str(&format!("; never still, so the floor{of}"));
     }
     lines.labelled("settled", &text);
-}
-
-fn slope(row: &Growth) -> String {
-    let pairs = row.windows.saturating_sub(1);
-    if row.grew == 0 && row.last == row.first {
-        return "no growth (0.00 per exec)".to_owned();
-    }
-    format!("grew in {} of {pairs} windows ({:+.2} per exec)", row.grew, row.per_exec)
 }
 
 fn crest(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {

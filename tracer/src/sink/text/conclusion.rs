@@ -2,7 +2,8 @@
 
 use crate::model::report::{ExecRecord, Growth};
 
-use super::words::{Lines, count};
+use super::growth;
+use super::words::Lines;
 
 /// Windows needed for a conclusion.
 const MIN_WINDOWS: usize = 3;
@@ -10,38 +11,22 @@ const MIN_WINDOWS: usize = 3;
 const BURST: u32 = 16;
 
 /// Writes the sentence, and what is suspected.
-pub fn write(lines: &mut Lines, execs: &[&ExecRecord], growth: &[&Growth]) {
-    for row in growth.iter().filter(|row| !row.suspect.is_empty()) {
-        suspect(lines, execs, row);
-    }
-    if growth.iter().any(|row| !row.suspect.is_empty()) {
+pub fn write(lines: &mut Lines, execs: &[&ExecRecord], rows: &[&Growth]) {
+    rows.iter().for_each(|row| growth::write(lines, row));
+    if rows.iter().any(|row| !row.suspect.is_empty()) {
         return;
     }
-    if let Some(text) = sentence(execs, growth) {
+    if let Some(text) = sentence(execs, rows) {
         lines.gap();
         lines.wrapped("  ", 2, &text);
     }
 }
 
-fn suspect(lines: &mut Lines, execs: &[&ExecRecord], row: &Growth) {
-    let kinds: Vec<String> = row.suspect.iter().map(|s| format!("{} +{}", s.kind, s.growth)).collect();
-    lines.labelled("suspect", &format!("{}: more in every window after warm-up", kinds.join(", ")));
-    let last = execs.iter().rev().find(|record| record.spawn_window.table == Some(row.table));
-    if let Some(soft) = last.and_then(|record| record.spawn_window.soft_limit)
-        && row.per_exec > 0.0
-        && soft < u32::MAX
-    {
-        let left = f64::from(soft.saturating_sub(row.last)) / row.per_exec;
-        let more = count(left as u64, "more exec");
-        lines.labelled("", &format!("at this rate the limit of {soft} is reached in about {more}"));
-    }
-}
-
-fn sentence(execs: &[&ExecRecord], growth: &[&Growth]) -> Option<String> {
+fn sentence(execs: &[&ExecRecord], rows: &[&Growth]) -> Option<String> {
     let windows = execs.iter().map(|record| &record.spawn_window);
     let pairs = windows.clone().filter_map(|window| window.high_water.zip(window.settled));
     let mut lifts: Vec<u32> = pairs.map(|(high, settled)| high.saturating_sub(settled)).collect();
-    if lifts.len() < MIN_WINDOWS || growth.iter().any(|row| row.last > row.first) || growth.is_empty() {
+    if lifts.len() < MIN_WINDOWS || rows.iter().any(|row| row.last > row.first) || rows.is_empty() {
         return None;
     }
     lifts.sort_unstable();

@@ -16,9 +16,11 @@ pub fn of<'a>(report: &'a Report, record: &ExecRecord, life: Life, high: u32) ->
     })
 }
 
-/// The highest crest of a table, if it is its high-water mark.
+/// The highest crest of a table, if it is its high-water mark, and not what growth is told of.
 pub fn highest(report: &Report, table: u64, high: u32) -> Option<&CrestRow> {
-    report.crests.iter().find(|row| row.table == table && row.high_water == high)
+    let grows = report.growth.iter().any(|row| row.table == table && !row.suspect.is_empty());
+    let mut all = report.crests.iter().filter(|row| row.table == table && row.high_water == high);
+    all.find(|row| !grows || row.ended_by == CrestEnd::Fall)
 }
 
 /// `rose by 989 in 1.8 ms, fell back in 0.2 ms; 102 crests in all`.

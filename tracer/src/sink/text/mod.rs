@@ -4,6 +4,7 @@ mod block;
 mod conclusion;
 mod crests;
 mod failures;
+mod growth;
 mod lives;
 mod tables;
 mod words;

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::model::Report;
-use crate::model::report::{SettledFrom, TableRow, TableState};
+use crate::model::report::{Growth, SettledFrom, TableRow, TableState};
 
 use super::words::{self, Lines, composition, count, process};
-use super::{crests, failures, plan};
+use super::{crests, failures, growth, plan};
 
 /// Tables told beside the main one.
 const BESIDE: usize = 3;
@@ -54,7 +54,11 @@ fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
             Some(SettledFrom::Still) | None => "",
             _ => "; never still, so the last level",
         };
-        lines.labelled("settled", &format!("{settled}{how}"));
+        let rows: Vec<&Growth> = report.growth.iter().filter(|growth| growth.table == row.table).collect();
+        let grows = rows.iter().filter(|growth| growth.last > growth.first);
+        let grows: Vec<String> = grows.map(|row| format!(", {}", growth::slope(row))).collect();
+        lines.labelled("settled", &format!("{settled}{how}{}", grows.concat()));
+        rows.iter().for_each(|row| growth::write(lines, row));
     }
     if row.state == TableState::Alive
         && let (Some(live), Some(kinds)) = (row.live, &row.last_kinds)
