@@ -19,6 +19,10 @@ pub struct Seen {
     pub spawner_gone: u64,
     /// Execs without any knowledge of their spawner's table.
     pub spawner_unknown: u64,
+    /// Rows of censuses that found no room in the ring.
+    pub lost_rows: u64,
+    /// Rows whose census did not come.
+    pub stray_rows: u64,
 }
 
 impl Seen {
@@ -47,6 +51,12 @@ pub fn notes(end: &End, seen: &Seen, tables: &[TableRow]) -> Vec<CoverageNote> {
     });
     notes.count(seen.spawner_unknown, "spawner_unknown", |n| {
         format!("the spawner of {} was not followed, or not long enough; its window is unknown", plural(n, "exec"))
+    });
+    notes.count(seen.lost_rows + seen.stray_rows, "census_rows", |n| {
+        format!(
+            "{} of a census did not come through; a census that is not `complete` shows only a part",
+            plural(n, "row")
+        )
     });
     let unseen = tables.iter().filter(|row| row.state == TableState::Unseen).count();
     notes.count(unseen as u64, "end_unseen", |n| {

@@ -45,6 +45,7 @@ impl Model {
                 && let Some(table) = self.tables.get_mut(&table)
             {
                 table.start_over(origin(event, before));
+                self.censuses.start_over(before.id);
             }
         } else {
             self.seen.not_followed += 1;

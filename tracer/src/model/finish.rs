@@ -1,12 +1,15 @@
 //! From everything that happened to the report.
 
 use crate::event::{Name, ProcId};
+use crate::model::census::Taken;
 use crate::model::coverage;
 use crate::model::image::ImageEnd;
 use crate::model::process::Proc;
 use crate::model::report::{
-    Agent, Anchor, EndedBy, HistogramRow, Loss, Orphan, Plan, Report, RootEnd, SCHEMA, TableRow, TableState,
+    Agent, Anchor, CensusRow, EndedBy, Growth, HistogramRow, Loss, Orphan, Plan, Report, RootEnd, SCHEMA, TableRow,
+    TableState,
 };
+use crate::model::stack::Stacks;
 use crate::model::table::Table;
 use crate::model::{Model, Pair, crest, spawner, when};
 
@@ -42,13 +45,22 @@ impl Model {
         let mut execs = std::mem::take(&mut self.execs);
         execs.sort_by_key(|record| (record.seq, record.at_ns));
         let tables = self.finish_tables();
+        let mut growth = std::mem::take(&mut self.growth);
+        growth.sort_by_key(|row| (row.table, row.per));
+        let censuses = std::mem::take(&mut self.censuses);
+        self.seen.stray_rows = censuses.stray;
+        let taken = censuses.into_taken();
+        for row in &mut growth {
+            opened_by(row, &taken, &self.stacks);
+        }
+        let stacks = taken.iter().flat_map(|taken| self.stacks.rows(taken)).collect();
+        let censuses: Vec<CensusRow> = taken.into_iter().map(|taken| taken.into_row(&self.stacks)).collect();
+        self.seen.lost_rows = censuses.iter().map(|census| census.lost).sum();
         let mut crests = std::mem::take(&mut self.crests);
         crest::keep_highest(&mut crests, usize::MAX);
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
         let coverage = coverage::notes(&end, &self.seen, &tables);
-        let mut growth = std::mem::take(&mut self.growth);
-        growth.sort_by_key(|row| (row.table, row.per));
         Report {
             schema: SCHEMA,
             started_at: when::rfc3339(end.anchor.wall_unix_ns),
@@ -67,6 +79,8 @@ impl Model {
             histograms: histograms(self.values.into_iter().collect()),
             orphans,
             crests,
+            censuses,
+            stacks,
         }
     }
 
@@ -112,6 +126,16 @@ impl Model {
         }
         rows.sort_by_key(|row| (row.first_ns, row.table));
         rows
+    }
+}
+
+/// Who opened what grew, from the last census of the table that shows it.
+fn opened_by(growth: &mut Growth, taken: &[Taken], stacks: &Stacks) {
+    let table = growth.table;
+    for grown in growth.suspect.iter_mut().chain(&mut growth.late) {
+        let of_table = taken.iter().rev().filter(|taken| taken.census.table.0 == table);
+        let found = of_table.map(|taken| taken.opened_by(grown.kind, stacks)).find(|rows| !rows.is_empty());
+        grown.opened_by = found.unwrap_or_default();
     }
 }
 

@@ -2,10 +2,14 @@
 //!
 //! Pure: no input or output, no clock. The same events and the same [`End`] give the same [`Report`].
 
+mod census;
+mod census_group;
+mod census_row;
 mod coverage;
 mod crest;
 mod exec;
 mod failure;
+mod family;
 mod finish;
 mod growth;
 mod image;
@@ -15,6 +19,7 @@ mod process;
 mod record;
 pub mod report;
 mod spawner;
+mod stack;
 mod table;
 mod trend;
 mod when;
@@ -34,6 +39,7 @@ use crate::model::intern::Interner;
 use crate::model::process::Proc;
 use crate::model::table::Table;
 
+pub use census_row::{CensusGroup, CensusRow, DescriptorRow, FrameRow, OpenerRow, SocketKind, SocketRow, StackRow};
 pub use crest::{CrestEnd, CrestRow, CrestThread};
 pub use failure::{Cause, FailureRow};
 pub use finish::End;
@@ -71,6 +77,8 @@ pub struct Model {
     over: Vec<report::TableRow>,
     crests: Vec<CrestRow>,
     growth: Vec<report::Growth>,
+    censuses: census::Censuses,
+    stacks: stack::Stacks,
     gone: HashSet<TableId>,
     gone_order: VecDeque<TableId>,
     movers: HashMap<TableId, Vec<ProcId>>,
@@ -106,7 +114,13 @@ impl Model {
             Event::Exit(ended) => self.apply_exit(ended),
             Event::Table(seen) => self.apply_table(seen),
             Event::Move(moved) => self.apply_move(moved),
-            Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => {}
+            Event::Census(census) => {
+                let comm = self.procs.get(&census.process).map(|proc| proc.comm.clone()).unwrap_or_default();
+                self.censuses.taken(*census, &comm, self.options.stream);
+            }
+            Event::Descriptor(row) => self.censuses.row(row, self.options.stream),
+            Event::Stack(stack) => self.stacks.add(stack),
+            Event::Slot(_) => {}
         }
     }
 
@@ -193,46 +207,6 @@ impl Model {
         }
     }
 
-    /// A child has ended without an exec: its copy of the table tells what its spawner held at the fork.
-    fn forked_only(&mut self, proc: &Proc, event: &Ended) {
-        let (Some(from), Some(head), None) = (proc.forked_from, &event.table, &proc.open) else { return };
-        if proc.table == Some(from) || head.shared || head.installs + head.closes > 0 {
-            return;
-        }
-        let spawner = &event.process.spawner;
-        if let Some(table) = self.tables.get_mut(&from) {
-            table.forks.push(proc.forked_live, &self.kinds.get(&head.kinds), Some(head.soft));
-            table.forks.spawned(spawner.id.pid, &self.names.get(&spawner.comm));
-        }
-    }
-
-    /// Children of an ended process are orphans from now on; the process itself may have been one.
-    fn part_family(&mut self, process: &Process, proc: &Proc, event: &Ended) {
-        for child in &proc.children {
-            if let Some(child) = self.procs.get_mut(child) {
-                child.orphan_since = Some(event.at_ns);
-            }
-        }
-        if let Some(spawner) = proc.spawner
-            && let Some(spawner) = self.procs.get_mut(&spawner)
-        {
-            spawner.children.remove(&process.id);
-        }
-        if let Some(since_ns) = proc.orphan_since
-            && !self.options.stream
-        {
-            self.orphans.push(report::Orphan {
-                pid: process.id.pid,
-                comm: self.names.get(&process.comm),
-                spawner: process.spawner.id.pid,
-                since_ns,
-                end_ns: Some(event.at_ns),
-                live: event.table.as_ref().map(|head| head.live),
-                kinds: event.table.as_ref().map(|head| self.kinds.get(&head.kinds)),
-            });
-        }
-    }
-
     /// An image's table that its process has left for another one has ended: its mark still belongs to the image.
     fn carry(&mut self, head: &Head, at_ns: u64) {
         for id in self.movers.remove(&head.id).unwrap_or_default() {
@@ -256,6 +230,7 @@ impl Model {
     fn use_table(&mut self, id: TableId, process: &Process, at_ns: u64) {
         if !self.gone.contains(&id) {
             let comm = self.names.get(&process.comm);
+            self.censuses.thread(process.id.pid, &comm);
             let table = self.tables.entry(id).or_insert_with(|| Table::new(id, at_ns));
             table.used_by(process.id, &comm);
         }
@@ -265,6 +240,9 @@ impl Model {
         if !self.gone.contains(&head.id) {
             let table = self.tables.entry(head.id).or_insert_with(|| Table::new(head.id, at_ns));
             table.observe(head, at_ns);
+            for thread in &head.threads {
+                self.censuses.thread(thread.tid, &thread.comm);
+            }
         }
     }
 

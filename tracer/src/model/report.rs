@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use crate::event::{Exit, Kinds, Name};
 use crate::hist::Quantiles;
+pub use crate::model::census_row::{
+    CensusGroup, CensusRow, DescriptorRow, FrameRow, OpenerRow, SocketKind, SocketRow, StackRow,
+};
 pub use crate::model::crest::{CrestEnd, CrestRow, CrestThread};
 pub use crate::model::failure::FailureRow;
 pub use crate::model::record::*;
@@ -51,6 +54,10 @@ pub struct Report {
     pub orphans: Vec<Orphan>,
     /// The highest crests of each table, the highest first.
     pub crests: Vec<CrestRow>,
+    /// Walks of whole tables, by time.
+    pub censuses: Vec<CensusRow>,
+    /// User stacks of what censuses found.
+    pub stacks: Vec<StackRow>,
 }
 
 /// One moment on the boot clock and the wall clock.

@@ -1,12 +1,12 @@
 //! Descriptor tables as the model follows them.
 
-use crate::event::{Head, Kinds, Mark, Name, ProcId, TableId};
+mod row;
+
+use crate::event::{Head, Mark, Name, ProcId, TableId};
 use crate::model::crest::{CrestEnd, CrestRow, Crests};
 use crate::model::failure::Tally;
 use crate::model::growth::Series;
-use crate::model::intern::Interner;
-use crate::model::live::{LiveFailure, LiveTable};
-use crate::model::report::{Growth, GrowthPer, SettledFrom, TableRow, TableState};
+use crate::model::report::{Growth, GrowthPer};
 use crate::model::window::{Segment, Windows};
 
 /// From where on a table's cumulative figures count. Zero but for the table of the run command, which fdtide's own child
@@ -193,120 +193,6 @@ impl Table {
     /// Whether it has gone.
     pub fn is_over(&self) -> bool {
         self.end.is_some()
-    }
-
-    /// It as it was at the last look.
-    pub fn live(&self) -> LiveTable {
-        let mut row = LiveTable {
-            table: self.id.0,
-            pids: self.pids.clone(),
-            comm: self.comm.clone(),
-            first_ns: self.first_ns.max(self.origin.at_ns),
-            seen_ns: None,
-            changed_ns: 0,
-            live: 0,
-            kinds: Kinds::default(),
-            high_water: 0,
-            high_water_kinds: Kinds::default(),
-            highest_number: None,
-            soft_limit: 0,
-            settled: None,
-            installs: 0,
-            closes: 0,
-            crests: 0,
-            failures: 0,
-            shared: false,
-        };
-        let Some(head) = &self.head else { return row };
-        let mark = crest(head, self.seen_ns, &self.origin, self.crest.clone());
-        row.seen_ns = Some(self.seen_ns);
-        row.changed_ns = head.last_change_ns;
-        row.live = head.live;
-        row.kinds = head.kinds.clone();
-        row.high_water = mark.live;
-        row.high_water_kinds = mark.kinds;
-        row.highest_number = mark.highest;
-        row.soft_limit = head.soft;
-        row.settled = head.settled;
-        row.installs = head.installs.saturating_sub(self.origin.installs);
-        row.closes = head.closes.saturating_sub(self.origin.closes);
-        row.crests = self.crest_count(head);
-        row.failures = self.origin.tally.since(head).iter().map(|row| row.count).fold(0, u64::saturating_add);
-        row.shared = head.shared;
-        row
-    }
-
-    /// Its failures so far.
-    pub fn live_failures(&self) -> Vec<LiveFailure> {
-        let rows = self.head.as_ref().map_or_else(Vec::new, |head| self.origin.tally.since(head));
-        let pid = self.pids.first().copied().unwrap_or(0);
-        rows.into_iter().map(|row| LiveFailure { table: self.id.0, pid, comm: self.comm.clone(), row }).collect()
-    }
-
-    /// Its row in the report.
-    pub fn into_row(mut self, settle_ns: u64, kinds: &mut Interner<Kinds>) -> TableRow {
-        let state = match (self.end, self.snapshot) {
-            (Some(_), _) => TableState::Ended,
-            (None, true) => TableState::Alive,
-            (None, false) => TableState::Unseen,
-        };
-        let mut row = TableRow {
-            table: self.id.0,
-            pids: std::mem::take(&mut self.pids),
-            comm: self.comm.clone(),
-            state,
-            seeded: false,
-            shared: false,
-            first_ns: self.first_ns.max(self.origin.at_ns),
-            end_ns: self.end,
-            live: (state == TableState::Ended).then_some(0),
-            last_kinds: None,
-            high_water: None,
-            high_water_ns: None,
-            high_water_kinds: None,
-            highest_number: None,
-            settled: None,
-            settled_from: None,
-            soft_limit: None,
-            soft_limit_last: None,
-            headroom: None,
-            installs: None,
-            closes: None,
-            bad_closes: None,
-            crests: None,
-            failures: Vec::new(),
-        };
-        let Some(head) = self.head.take() else {
-            return row;
-        };
-        row.crests = Some(self.crest_count(&head));
-        let mark = crest(&head, self.seen_ns, &self.origin, self.crest.take());
-        if state == TableState::Alive {
-            row.live = Some(head.live);
-        }
-        row.seeded = head.seeded && self.origin.at_ns == 0;
-        row.shared = head.shared;
-        row.last_kinds = Some(kinds.get(&head.kinds));
-        row.high_water = Some(mark.live);
-        row.high_water_ns = Some(mark.at_ns);
-        row.high_water_kinds = Some(kinds.get(&mark.kinds));
-        row.highest_number = mark.highest;
-        row.soft_limit = Some(mark.soft);
-        row.soft_limit_last = Some(head.soft);
-        row.headroom = Some(mark.soft.saturating_sub(mark.live));
-        row.installs = Some(head.installs.saturating_sub(self.origin.installs));
-        row.closes = Some(head.closes.saturating_sub(self.origin.closes));
-        row.bad_closes = Some(head.bad_closes.saturating_sub(self.origin.bad_closes).into());
-        row.failures = self.origin.tally.since(&head);
-        let still = self.seen_ns.saturating_sub(head.last_change_ns) >= settle_ns;
-        let (settled, from) = match head.settled {
-            _ if still => (head.live, SettledFrom::Still),
-            Some(level) => (level, SettledFrom::Still),
-            None => (head.live, SettledFrom::Last),
-        };
-        row.settled = Some(settled);
-        row.settled_from = Some(from);
-        row
     }
 }
 

@@ -4,7 +4,8 @@ pub mod sample;
 pub mod sim;
 
 use crate::event::{
-    Ended, Event, Exec, Exit, Head, Kind, Kinds, Mark, Name, Proc, ProcId, Process, Reason, Seen, Spawner, TableId,
+    Census, CensusReason, Descriptor, Ended, Event, Exec, Exit, Head, Kind, Kinds, Mark, Name, Opener, Proc, ProcId,
+    Process, Reason, Seen, Spawner, TableId,
 };
 
 /// One millisecond, nanoseconds.
@@ -147,6 +148,34 @@ pub fn exec_event(exec: Exec) -> Event {
 pub fn exit(at_ns: u64, process: &Process, status: u32, table: Head) -> Event {
     let exit = Exit::from_wait(status);
     Event::Exit(Box::new(Ended { at_ns, process: process.clone(), exit, table: Some(table) }))
+}
+
+/// A census of `live` descriptors.
+pub fn census(table: u64, census: u32, reason: CensusReason, live: u32) -> Census {
+    let process = ProcId { start_ns: 1, pid: table as u32 };
+    let (table, at_ns) = (TableId(table), 5 * MS);
+    Census { at_ns, table, census, reason, process, tid: 7, live, soft: 1024, rows: live, lost: 0, took_ns: 40_000 }
+}
+
+/// One row of it: a file that thread 7 has opened.
+pub fn descriptor(table: u64, census: u32, number: u32) -> Descriptor {
+    Descriptor {
+        at_ns: 5 * MS,
+        table: TableId(table),
+        census,
+        number,
+        kind: Kind::File,
+        cloexec: true,
+        file_flags: 0o100_000,
+        opener: Opener::Thread(7),
+        opened_ns: Some(2 * MS),
+        name: Name::from(format!("/srv/data/{number}").as_str()),
+        unlinked: false,
+        inode: 100 + u64::from(number),
+        device: 8 << 20 | 1,
+        socket: None,
+        stack: None,
+    }
 }
 
 /// The table is there at the end of the trace.

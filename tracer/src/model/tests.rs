@@ -111,6 +111,26 @@ fn a_leak_per_child_is_suspected_without_any_exec() {
 }
 
 #[test]
+fn a_census_says_what_and_who_and_through_which_function() {
+    let report = sample::census();
+    let reasons: Vec<_> = report.censuses.iter().map(|census| (census.reason, census.live, census.complete)).collect();
+    assert_eq!(reasons, [("failure", 939, true), ("crest", 945, true), ("end", 45, true)]);
+    let crest = &report.censuses[1];
+    assert_eq!(crest.descriptors.len(), 945);
+    let first = &crest.groups[0];
+    assert_eq!((first.count, first.kind, first.under.text()), (900, "o_path", "/tmp/x".to_owned()));
+    let thread = first.opener.thread.as_ref().unwrap();
+    assert_eq!((thread.tid, thread.comm.clone(), first.oldest_ns), (4299, Name::from("worker"), Some(MS)));
+    assert_eq!(first.function.as_deref(), Some("landlock_burst::prepare::eager"));
+    let sockets = crest.groups.iter().filter_map(|group| Some((group.count, group.socket.as_ref()?.state)));
+    assert_eq!(sockets.collect::<Vec<_>>(), [(20, "unconnected"), (10, "connected")]);
+    let stacks: Vec<_> = report.stacks.iter().map(|row| (row.reason, row.count, row.ids.clone())).collect();
+    assert_eq!(stacks, [("failure", 900, vec![0, 1]), ("crest", 900, vec![0, 1])]);
+    let suspect = &report.growth[0].suspect[0];
+    assert_eq!((suspect.kind, suspect.opened_by.len(), suspect.opened_by[0].count), ("eventfd", 1, 12));
+}
+
+#[test]
 fn what_is_released_late_is_no_leak() {
     let report = sample::late_release();
     let row = &report.growth[0];

@@ -535,6 +535,7 @@ pub const SECTIONS: &[Section] = &[
     },
     found::GROWTH,
     found::CRESTS,
+    found::CENSUSES,
     Section {
         title: "Orphans",
         fields: &[
@@ -558,6 +559,7 @@ pub const GLOSSARY: &[(&str, &str)] = &[
     ("high-water mark", "greatest number of live descriptors in a stated time"),
     ("crest", "one rise and fall of `live`; at the crest: at its top"),
     ("settled", "`live` once it has been still for the settle time (`--settle`)"),
+    ("census", "a walk of a whole table at one moment, with a row for each descriptor"),
     ("churn", "how many descriptors appeared and went, however many were live at once"),
     ("soft limit", "RLIMIT_NOFILE, the one in force: no descriptor number at or above it can be made"),
     ("limit", "in the text report: the soft limit"),

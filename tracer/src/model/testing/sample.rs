@@ -2,7 +2,7 @@
 
 use super::MS;
 use super::sim::{SETTLE_NS, Sim};
-use crate::event::{Errno, Event, Exit, Kind};
+use crate::event::{CensusReason, Errno, Event, Exit, Kind};
 use crate::model::report::{Agent, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
 use crate::model::{Anchor, End, Model, Options};
 
@@ -95,6 +95,30 @@ pub fn leak() -> Report {
         spawn(&mut sim, root, "/usr/bin/true");
     }
     sim.exit(root, 0);
+    report(&mut sim)
+}
+
+/// A broker whose sockets are mostly unconnected, a burst with stacks, and a leak; a census of each.
+pub fn census() -> Report {
+    let mut sim = Sim::new();
+    let root = sim.run("/usr/local/bin/landlock-burst", &[(Kind::File, 3)]);
+    sim.open(root, Kind::SocketTcp, 30);
+    for n in 0..12 {
+        sim.open(root, Kind::Eventfd, 1);
+        let table = sim.table_of(root);
+        sim.open_as(table, 4299, Kind::OPath, 900);
+        sim.pass(2 * MS);
+        sim.census(root, CensusReason::Crest);
+        if n == 5 {
+            sim.fail(root, OPENAT, Errno::EMFILE, 1);
+            sim.census(root, CensusReason::Failure);
+        }
+        sim.close_as(table, 4299, Kind::OPath, 900);
+        spawn(&mut sim, root, "/usr/bin/true");
+    }
+    sim.stacks();
+    sim.end();
+    sim.census(root, CensusReason::End);
     report(&mut sim)
 }
 
@@ -250,6 +274,7 @@ pub fn all() -> Vec<Report> {
         landlock(),
         lazy(),
         leak(),
+        census(),
         fork_leak(),
         late_release(),
         child_burst(),

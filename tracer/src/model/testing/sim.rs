@@ -5,13 +5,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{MS, child, exec, exec_event, exit, head, proc, process, snapshot};
+use super::{MS, census, child, descriptor, exec, exec_event, exit, head, proc, process, snapshot};
 use crate::event::{
-    Errno, Event, Failure, Head, Held, Kind, Kinds, Mark, Name, Process, Reason, Seen, Syscall, TableId,
+    CensusReason, Errno, Event, Failure, Frame, Head, Held, Kind, Kinds, Mark, Name, Opener, Process, Reason, Seen,
+    Socket, SocketState, Stack, Syscall, TableId,
 };
 
 /// Settle time of the simulated kernel.
 pub const SETTLE_NS: u64 = 50 * MS;
+
+fn tcp(state: SocketState) -> Socket {
+    let end = Some(([127, 0, 0, 1].into(), 8080));
+    let connected = state == SocketState::Connected;
+    let (local, remote) = (end.filter(|_| connected), end.filter(|_| connected));
+    Socket { family: 2, socket_type: 1, protocol: 6, state, local, remote }
+}
 
 pub struct Task {
     pub process: Process,
@@ -312,6 +320,54 @@ impl Sim {
         let task = self.tasks.remove(&pid).unwrap();
         let table = self.tables.remove(&task.process.table.unwrap().0).unwrap().unused();
         self.events.push(exit(self.now, &task.process, status, table));
+    }
+
+    /// A census of the process's table: thread 4299 has opened what is O_PATH, in two functions; thread `pid` the rest;
+    /// files were there before.
+    pub fn census(&mut self, pid: u32, reason: CensusReason) {
+        let head = self.tables[&self.table_of(pid)].clone();
+        let id = self.id();
+        let kinds = head.kinds.iter().flat_map(|(kind, count)| (0..count).map(move |n| (kind, n)));
+        for (number, (kind, n)) in (0..).zip(kinds) {
+            let mut row = descriptor(head.id.0, id, number);
+            (row.at_ns, row.kind, row.opened_ns) = (self.now, kind, Some(self.now - MS));
+            match kind {
+                Kind::File => (row.opener, row.opened_ns) = (Opener::Before, None),
+                Kind::OPath => {
+                    (row.opener, row.stack) = (Opener::Thread(4299), Some(n % 2));
+                    (row.file_flags, row.name) = (0o10_000_000, Name::from(format!("/tmp/x/{n}").as_str()));
+                }
+                _ => (row.opener, row.name) = (Opener::Thread(pid), Name::default()),
+            }
+            row.socket = match kind {
+                Kind::SocketTcp if n % 3 == 0 => Some(tcp(SocketState::Connected)),
+                Kind::SocketTcp => Some(tcp(SocketState::Unconnected)),
+                _ => None,
+            };
+            self.events.push(Event::Descriptor(Box::new(row)));
+        }
+        let mut census = census(head.id.0, id, reason, head.live);
+        (census.at_ns, census.process, census.tid) = (self.now, self.tasks[&pid].process.id, pid);
+        self.events.push(Event::Census(census));
+    }
+
+    /// The stacks that a census names: the same functions, twice.
+    pub fn stacks(&mut self) {
+        for id in 0..2u32 {
+            let frame = |symbol: &str, module: &str, offset: u64| Frame {
+                module: Name::from(module),
+                build_id: "5f3a".to_owned(),
+                offset,
+                symbol: Some(symbol.to_owned()),
+                source: Some("prepare.rs:40".to_owned()),
+            };
+            let frames = vec![
+                frame("openat64", "/usr/lib/libc.so.6", 99),
+                frame("landlock_burst::prepare::eager", "/usr/local/bin/landlock-burst", 640 + u64::from(id)),
+                frame("landlock_burst::launch::run", "/usr/local/bin/landlock-burst", 800),
+            ];
+            self.events.push(Event::Stack(Box::new(Stack { at_ns: self.now, id, frames })));
+        }
     }
 
     /// Looks at every table that is still there.

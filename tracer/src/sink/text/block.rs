@@ -5,7 +5,7 @@ use crate::model::{FailureRow, Report};
 
 use super::lives::{Life, highest, limits, mark};
 use super::words::{self, Lines, composition, process};
-use super::{conclusion, crests, execs_of, failures, growth, plan, programs, spawner_name, worst};
+use super::{census, conclusion, crests, execs_of, failures, growth, plan, programs, spawner_name, worst};
 
 /// Writes the block.
 pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
@@ -101,6 +101,12 @@ fn crest(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
     }
     if !where_.is_empty() {
         lines.labelled("", &where_);
+    }
+    let table = if life == Life::Window { record.spawn_window.table } else { record.table };
+    if let (Some(table), Some((kind, count))) = (table, kinds.by_count().first())
+        && let Some(function) = census::function(report, table, kind.name())
+    {
+        lines.labelled("", &format!("the {count} {} opened in {function}", kind.name()));
     }
     if let Some(row) = crests::of(report, record, life, top) {
         lines.labelled("", &crests::times(report, row));

@@ -1,6 +1,7 @@
 //! The report for a person: the answer first, the evidence under it, what was not seen last.
 
 mod block;
+mod census;
 mod conclusion;
 mod crests;
 mod failures;
@@ -34,6 +35,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         None => tables::alone(&mut lines, report),
     }
+    census::write(&mut lines, report);
     orphans(&mut lines, report);
     coverage(&mut lines, report);
     print(lines, out)

@@ -147,6 +147,11 @@ pub fn span(ns: u64) -> String {
     }
 }
 
+/// A name that came as text, made harmless for a terminal.
+pub fn plain(text: &str) -> String {
+    Name::from(text).to_string()
+}
+
 /// Cut to this many characters, with `…` where something is missing.
 pub fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
