@@ -195,6 +195,11 @@ impl Errno {
     /// No room in the whole system.
     pub const ENFILE: Errno = Errno(23);
 
+    /// No such descriptor; for dup2 also a number that may not be used.
+    pub const EBADF: Errno = Errno(9);
+    /// An argument that can't be; for F_DUPFD a number that may not be used.
+    pub const EINVAL: Errno = Errno(22);
+
     /// `EMFILE`, `errno_999` where no name is known.
     pub fn name(self) -> Cow<'static, str> {
         match find(ERRNOS, self.0) {

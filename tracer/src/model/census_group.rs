@@ -44,6 +44,12 @@ impl Taken {
         }
     }
 
+    /// Sockets that take connections.
+    pub fn listening(&self) -> u64 {
+        let sockets = self.rows.iter().filter_map(|row| row.socket.as_ref());
+        sockets.filter(|socket| socket.state == SocketState::Listening).count() as u64
+    }
+
     /// Who opened descriptors of this kind, most first.
     pub fn opened_by(&self, kind: &str, stacks: &Stacks) -> Vec<OpenedBy> {
         let mut counts: BTreeMap<(Opener, Option<String>), u64> = BTreeMap::new();
@@ -76,15 +82,17 @@ impl Taken {
 
     fn group(&self, key: Key, rows: &[&Descriptor]) -> CensusGroup {
         let ages = || rows.iter().filter_map(|row| age(row));
+        let in_folder = rows.iter().any(|row| row.name.as_bytes().contains(&b'/'));
         // One thing has its own name.
-        let under = match rows {
-            [only] => only.name.clone(),
-            _ => key.under,
+        let (under, folder) = match rows {
+            [only] => (only.name.clone(), false),
+            _ => (key.under, in_folder),
         };
         CensusGroup {
             count: rows.len() as u64,
             kind: key.kind.name(),
             under,
+            folder,
             socket: key.socket,
             opener: self.opener(key.opener),
             function: key.function,

@@ -47,6 +47,8 @@ pub struct CensusGroup {
     pub kind: &'static str,
     /// The folder that they are in, or the name that they have; empty if they have none.
     pub under: Name,
+    /// `under` is a folder.
+    pub folder: bool,
     /// What the sockets are.
     pub socket: Option<SocketKind>,
     /// Who opened them.

@@ -125,6 +125,7 @@ impl Model {
             table.crests.window(seq, start_ns, event.at_ns);
             if let (Some(level), Some(kinds)) = (window.settled, &window.at_exec_kinds) {
                 let spawner = &event.process.spawner;
+                table.listener.window(seq, level, kinds, window.failures.as_deref().unwrap_or_default());
                 table.levels.push(level, kinds, window.soft_limit);
                 table.levels.spawned(spawner.id.pid, &self.names.get(&spawner.comm));
             }

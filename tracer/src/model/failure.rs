@@ -21,6 +21,10 @@ pub enum Cause {
     /// The whole system had no room for another open file.
     #[serde(rename = "system-wide limit")]
     SystemWide,
+    /// A number was asked for by name, and it is not below the soft limit: dup2 gives EBADF then, F_DUPFD EINVAL
+    /// (fs/file.c, v6.12).
+    #[serde(rename = "beyond the limit")]
+    BeyondLimit,
     /// What is known does not tell.
     #[serde(rename = "unclear")]
     Unclear,
@@ -102,6 +106,8 @@ pub fn cause(failure: &Failure) -> Cause {
     let Failure { live, soft, lowest_free, in_use, .. } = *failure;
     match failure.errno {
         Errno::ENFILE => Cause::SystemWide,
+        Errno::EBADF if failure.syscall.name().starts_with("dup") => Cause::BeyondLimit,
+        Errno::EINVAL if failure.syscall.name().starts_with("fcntl") => Cause::BeyondLimit,
         Errno::EMFILE => {
             // One free number is none for a syscall that needs two.
             let short = failure.syscall.needs() - 1;
@@ -188,6 +194,21 @@ mod tests {
         assert_eq!(cause(&emfile(294, 1030, 20_000, None)), Cause::Unclear, "a free number was not seen");
         let enfile = Failure { errno: Errno::ENFILE, ..emfile(257, 5, 1024, Some(5)) };
         assert_eq!(cause(&enfile), Cause::SystemWide);
+        for (nr, errno) in [(33, Errno::EBADF), (292, Errno::EBADF), (72, Errno::EINVAL)] {
+            let beyond = Failure { errno, ..emfile(nr, 5, 64, Some(5)) };
+            assert_eq!(cause(&beyond), Cause::BeyondLimit);
+        }
+    }
+
+    #[test]
+    fn a_storm_has_a_rate_and_a_few_failures_have_none() {
+        let mut head = crate::model::testing::head(1, 3);
+        let storm = Failure { count: 3001, last_ns: 1_000_000_001, ..emfile(257, 1024, 1024, None) };
+        head.failures = vec![storm.clone(), Failure { count: 3, ..storm }];
+        head.failures[1].syscall.nr = 41;
+        let rows = Tally::default().since(&head);
+        assert_eq!((rows[0].per_second, rows[0].last_ns), (Some(3000.0), Some(1_000_000_001)));
+        assert_eq!(rows[1].per_second, None);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! From everything that happened to the report.
 
-use crate::event::{Name, ProcId};
+use crate::event::{CensusReason, Name, ProcId};
 use crate::model::census::Taken;
 use crate::model::coverage;
 use crate::model::image::ImageEnd;
 use crate::model::process::Proc;
 use crate::model::report::{
-    Agent, Anchor, CensusRow, EndedBy, Growth, HistogramRow, Loss, Orphan, Plan, Report, RootEnd, SCHEMA, TableRow,
-    TableState,
+    Agent, Anchor, CensusRow, EndedBy, Growth, HistogramRow, Loss, LostListener, Orphan, Plan, Report, RootEnd, SCHEMA,
+    TableRow, TableState,
 };
 use crate::model::stack::Stacks;
 use crate::model::table::Table;
@@ -53,6 +53,9 @@ impl Model {
         for row in &mut growth {
             opened_by(row, &taken, &self.stacks);
         }
+        let mut lost_listeners = std::mem::take(&mut self.lost_listeners);
+        lost_listeners.sort_by_key(|row| (row.failed_ns, row.table));
+        lost_listeners.iter_mut().for_each(|row| listening(row, &taken));
         let stacks = taken.iter().flat_map(|taken| self.stacks.rows(taken)).collect();
         let censuses: Vec<CensusRow> = taken.into_iter().map(|taken| taken.into_row(&self.stacks)).collect();
         self.seen.lost_rows = censuses.iter().map(|census| census.lost).sum();
@@ -79,6 +82,7 @@ impl Model {
             histograms: histograms(self.values.into_iter().collect()),
             orphans,
             crests,
+            lost_listeners,
             censuses,
             stacks,
         }
@@ -119,6 +123,7 @@ impl Model {
             table.crest_open();
             self.crests.extend(table.take_crests());
             self.growth.extend(table.growth());
+            self.lost_listeners.extend(table.lost_listener());
             let row = table.into_row(self.options.settle_ns, &mut self.kinds);
             if !(self.options.stream && row.state == TableState::Ended) {
                 rows.push(row);
@@ -137,6 +142,15 @@ fn opened_by(growth: &mut Growth, taken: &[Taken], stacks: &Stacks) {
         let found = of_table.map(|taken| taken.opened_by(grown.kind, stacks)).find(|rows| !rows.is_empty());
         grown.opened_by = found.unwrap_or_default();
     }
+}
+
+/// Listening sockets at the table's first failure, and at its last census after that.
+fn listening(lost: &mut LostListener, taken: &[Taken]) {
+    let of_table = || taken.iter().filter(|taken| taken.census.table.0 == lost.table);
+    let Some(failed) = of_table().find(|taken| taken.census.reason == CensusReason::Failure) else { return };
+    let last = of_table().rfind(|taken| taken.census.at_ns > failed.census.at_ns);
+    lost.listening_before = Some(failed.listening());
+    lost.listening_after = last.map(Taken::listening);
 }
 
 fn histograms(mut pairs: Vec<((Name, Name), Pair)>) -> Vec<HistogramRow> {

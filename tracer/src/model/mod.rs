@@ -14,6 +14,7 @@ mod finish;
 mod growth;
 mod image;
 mod intern;
+mod listener;
 mod live;
 mod process;
 mod record;
@@ -43,6 +44,7 @@ pub use census_row::{CensusGroup, CensusRow, DescriptorRow, FrameRow, OpenerRow,
 pub use crest::{CrestEnd, CrestRow, CrestThread};
 pub use failure::{Cause, FailureRow};
 pub use finish::End;
+pub use listener::LostListener;
 pub use live::{LiveExec, LiveFailure, LiveTable, LiveView};
 pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
 
@@ -51,6 +53,9 @@ const REMEMBERED: usize = 4096;
 
 /// Crests of tables that have gone, kept with `Options::stream`.
 const STREAM_CRESTS: usize = 64;
+
+/// Lost listeners told.
+const LOST_LISTENERS: usize = 256;
 
 /// How to look at the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +82,7 @@ pub struct Model {
     over: Vec<report::TableRow>,
     crests: Vec<CrestRow>,
     growth: Vec<report::Growth>,
+    lost_listeners: Vec<LostListener>,
     censuses: census::Censuses,
     stacks: stack::Stacks,
     gone: HashSet<TableId>,
@@ -265,6 +271,9 @@ impl Model {
     fn retire(&mut self, id: TableId) {
         let Some(mut table) = self.tables.remove(&id) else { return };
         self.crests.extend(table.take_crests());
+        if self.lost_listeners.len() < LOST_LISTENERS {
+            self.lost_listeners.extend(table.lost_listener());
+        }
         if self.options.stream {
             crest::keep_highest(&mut self.crests, STREAM_CRESTS);
         }

@@ -12,6 +12,7 @@ pub use crate::model::census_row::{
 };
 pub use crate::model::crest::{CrestEnd, CrestRow, CrestThread};
 pub use crate::model::failure::FailureRow;
+pub use crate::model::listener::LostListener;
 pub use crate::model::record::*;
 
 /// Identity of the JSON format.
@@ -54,6 +55,8 @@ pub struct Report {
     pub orphans: Vec<Orphan>,
     /// The highest crests of each table, the highest first.
     pub crests: Vec<CrestRow>,
+    /// Listeners that went with a failed accept.
+    pub lost_listeners: Vec<LostListener>,
     /// Walks of whole tables, by time.
     pub censuses: Vec<CensusRow>,
     /// User stacks of what censuses found.

@@ -6,6 +6,7 @@ use crate::event::{Head, Mark, Name, ProcId, TableId};
 use crate::model::crest::{CrestEnd, CrestRow, Crests};
 use crate::model::failure::Tally;
 use crate::model::growth::Series;
+use crate::model::listener::{LostListener, Watch};
 use crate::model::report::{Growth, GrowthPer};
 use crate::model::window::{Segment, Windows};
 
@@ -49,6 +50,8 @@ pub struct Table {
     pub crests: Crests,
     /// Levels of its spawn windows.
     pub levels: Series,
+    /// Whether a listener went with a failed accept.
+    pub listener: Watch,
     /// Levels at the forks of children that ended without an exec.
     pub forks: Series,
     /// Windows of children that were forked from it.
@@ -85,6 +88,7 @@ impl Table {
             snapshot: false,
             crests: Crests::default(),
             levels: Series::new(GrowthPer::Exec),
+            listener: Watch::default(),
             forks: Series::new(GrowthPer::Fork),
             windows: Windows::default(),
         }
@@ -174,6 +178,11 @@ impl Table {
     pub fn growth(&self) -> impl Iterator<Item = Growth> {
         let at_end = self.head.as_ref().map(|head| &head.kinds);
         [&self.levels, &self.forks].into_iter().filter_map(move |series| series.row(self.id.0, at_end))
+    }
+
+    /// The listener that it lost.
+    pub fn lost_listener(&self) -> Option<LostListener> {
+        self.listener.lost(self.id.0, self.pids.first().copied().unwrap_or(0), &self.comm)
     }
 
     fn crest_count(&self, head: &Head) -> u64 {

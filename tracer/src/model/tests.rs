@@ -6,7 +6,7 @@ use crate::event::{Event, Exit, Kind, Kinds, Move, Name, Reason, Seen, TableId};
 use crate::model::report::{EndedBy, ExecRecord, GrowthPer, Report, SettledFrom, TableState};
 use crate::model::testing::sim::{Expected, SETTLE_NS, Sim};
 use crate::model::testing::{self, MS, sample};
-use crate::model::{CrestEnd, Model, Options};
+use crate::model::{Cause, CrestEnd, Model, Options};
 
 fn finish(sim: &mut Sim) -> Report {
     sim.end();
@@ -108,6 +108,19 @@ fn a_leak_per_child_is_suspected_without_any_exec() {
     assert_eq!((row.per, row.windows, row.first, row.last), (GrowthPer::Fork, 300, 3, 302));
     assert_eq!((row.suspect[0].kind, row.suspect[0].growth, row.slope), ("pidfd", 299, 1.0));
     assert_eq!(report.growth.len(), 1, "the children are not to blame");
+}
+
+#[test]
+fn failures_are_told_by_their_cause() {
+    let report = sample::listener();
+    let causes: Vec<_> = report.tables[0].failures.iter().map(|row| (row.cause, row.count, row.hidden)).collect();
+    let full = Cause::TableFull;
+    assert_eq!(causes, [(full, 1, false), (full, 3995, false), (full, 1, true), (Cause::BeyondLimit, 1, false)]);
+    assert_eq!(report.tables[0].failures[1].per_second, Some(3994.0 * 20.0));
+    assert_eq!(report.tables[0].bad_closes, Some(19_700));
+    let lost = &report.lost_listeners[0];
+    assert_eq!((lost.settled_before, lost.settled_after, lost.syscall.as_str()), (16, 15, "accept4"));
+    assert_eq!((lost.listening_before, lost.listening_after), (Some(1), Some(0)));
 }
 
 #[test]

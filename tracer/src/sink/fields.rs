@@ -196,7 +196,7 @@ pub const SECTIONS: &[Section] = &[
             field(
                 "tables[].failures[].cause",
                 "text",
-                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
+                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `beyond the limit`: dup2 or F_DUPFD asked for a number not below it; `unclear`.",
             ),
             field(
                 "tables[].failures[].hidden",
@@ -305,7 +305,7 @@ pub const SECTIONS: &[Section] = &[
             field(
                 "execs[].spawn_window.failures[].cause",
                 "text",
-                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
+                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `beyond the limit`: dup2 or F_DUPFD asked for a number not below it; `unclear`.",
             ),
             field(
                 "execs[].spawn_window.failures[].hidden",
@@ -370,7 +370,7 @@ pub const SECTIONS: &[Section] = &[
             field(
                 "execs[].before_exec.failures[].cause",
                 "text",
-                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
+                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `beyond the limit`: dup2 or F_DUPFD asked for a number not below it; `unclear`.",
             ),
             field(
                 "execs[].before_exec.failures[].hidden",
@@ -438,7 +438,7 @@ pub const SECTIONS: &[Section] = &[
             field(
                 "execs[].image.failures[].cause",
                 "text",
-                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `unclear`.",
+                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `beyond the limit`: dup2 or F_DUPFD asked for a number not below it; `unclear`.",
             ),
             field(
                 "execs[].image.failures[].hidden",
@@ -535,6 +535,7 @@ pub const SECTIONS: &[Section] = &[
     },
     found::GROWTH,
     found::CRESTS,
+    found::LISTENERS,
     found::CENSUSES,
     Section {
         title: "Orphans",

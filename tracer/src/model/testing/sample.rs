@@ -122,6 +122,34 @@ pub fn census() -> Report {
     report(&mut sim)
 }
 
+/// Case 29: an accept fails, and the listener goes; cases 08, 11 and 28 beside it: a failure in a success, closes of
+/// nothing, a storm.
+pub fn listener() -> Report {
+    let mut sim = Sim::new();
+    let root = sim.run("/opt/server", &[(Kind::File, 14)]);
+    sim.open(root, Kind::SocketTcp, 2);
+    sim.pass(60 * MS);
+    spawn(&mut sim, root, "/usr/bin/true");
+    sim.limit(root, 32);
+    sim.open(root, Kind::Chr, 16);
+    sim.fail(root, 288, Errno::EMFILE, 1);
+    sim.census(root, CensusReason::Failure);
+    sim.fail(root, OPENAT, Errno::EMFILE, 1);
+    sim.pass(50 * MS);
+    sim.fail(root, OPENAT, Errno::EMFILE, 3994);
+    sim.fail_hidden(root, 47, Errno::EMFILE);
+    sim.fail(root, 33, Errno::EBADF, 1);
+    sim.close(root, Kind::Chr, 16);
+    sim.close(root, Kind::SocketTcp, 1);
+    sim.bad_closes(root, 19_700);
+    sim.pass(60 * MS);
+    spawn(&mut sim, root, "/usr/bin/true");
+    sim.end();
+    sim.census(root, CensusReason::End);
+    sim.exit(root, 0);
+    report(&mut sim)
+}
+
 /// Case 06: a pidfd is kept for every child, which execs nothing.
 pub fn fork_leak() -> Report {
     let mut sim = Sim::new();
@@ -275,6 +303,7 @@ pub fn all() -> Vec<Report> {
         lazy(),
         leak(),
         census(),
+        listener(),
         fork_leak(),
         late_release(),
         child_burst(),

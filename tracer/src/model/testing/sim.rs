@@ -230,11 +230,26 @@ impl Sim {
 
     /// The process could not open something.
     pub fn fail(&mut self, pid: u32, nr: u16, errno: Errno, count: u32) {
+        self.failed(pid, Syscall { nr, compat: false, hidden: false }, errno, count);
+    }
+
+    /// It got fewer than were sent.
+    pub fn fail_hidden(&mut self, pid: u32, nr: u16, errno: Errno) {
+        self.failed(pid, Syscall { nr, compat: false, hidden: true }, errno, 1);
+    }
+
+    /// It closed what was not open.
+    pub fn bad_closes(&mut self, pid: u32, count: u32) {
+        let id = self.table_of(pid);
+        self.tables.get_mut(&id).unwrap().bad_closes += count;
+    }
+
+    fn failed(&mut self, pid: u32, syscall: Syscall, errno: Errno, count: u32) {
         let (now, id) = (self.now, self.table_of(pid));
         let head = self.tables.get_mut(&id).unwrap();
-        let syscall = Syscall { nr, compat: false, hidden: false };
         if let Some(known) = head.failures.iter_mut().find(|f| f.syscall == syscall && f.errno == errno) {
             known.count += count;
+            known.last_ns = now;
             return;
         }
         let (live, soft) = (head.live, head.soft);
@@ -341,6 +356,7 @@ impl Sim {
             }
             row.socket = match kind {
                 Kind::SocketTcp if n % 3 == 0 => Some(tcp(SocketState::Connected)),
+                Kind::SocketTcp if n == 1 && head.live < 64 => Some(tcp(SocketState::Listening)),
                 Kind::SocketTcp => Some(tcp(SocketState::Unconnected)),
                 _ => None,
             };

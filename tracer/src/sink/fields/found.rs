@@ -154,6 +154,7 @@ pub const CENSUSES: Section = Section {
             "name",
             "Folder that they are in; of one descriptor its own name. Without a leading `/` it is the end of a longer path.",
         ),
+        field("censuses[].groups[].folder", "bool", "`under` is a folder, not a name."),
         field("censuses[].groups[].socket", "object", "What the sockets are; `null` for everything else."),
         field("censuses[].groups[].socket.family", "text", "Address family: `unix`, `inet`, `inet6`, `netlink`, …"),
         field("censuses[].groups[].socket.type", "text", "`stream`, `dgram`, `seqpacket`, `raw`, …"),
@@ -229,5 +230,38 @@ pub const CENSUSES: Section = Section {
         field("stacks[].frames[].build_id", "hexadecimal", "Its build id; empty if it has none."),
         field("stacks[].frames[].offset", "bytes", "Offset in its file; the address if the file is not known."),
         field("stacks[].frames[].source", "file:line", "Source; `null` if not known."),
+    ],
+};
+
+/// Listeners lost.
+pub const LISTENERS: Section = Section {
+    title: "Lost listeners",
+    fields: &[
+        field(
+            "lost_listeners[]",
+            "rows",
+            "Tables whose settled level is lower since an accept was refused a descriptor, with fewer sockets: an accept loop that gave up and dropped its listener.",
+        ),
+        field("lost_listeners[].table", "id", "The table."),
+        field("lost_listeners[].pid", "pid", "Its first process."),
+        field("lost_listeners[].comm", "name", "Name of that."),
+        field("lost_listeners[].syscall", "text", "The accept that failed."),
+        field("lost_listeners[].errno", "text", "Its error."),
+        field("lost_listeners[].failed_ns", "ns", "When that was first."),
+        field("lost_listeners[].settled_before", "descriptors", "Settled level of the last spawn window before it."),
+        field("lost_listeners[].settled_after", "descriptors", "Settled level of the first window that is lower."),
+        field(
+            "lost_listeners[].sockets_before",
+            "descriptors",
+            "Sockets that can listen, at the end of the window before.",
+        ),
+        field("lost_listeners[].sockets_after", "descriptors", "The same at the end of the window after."),
+        field(
+            "lost_listeners[].listening_before",
+            "sockets",
+            "Listening ones at the first failure; `null` without a census.",
+        ),
+        field("lost_listeners[].listening_after", "sockets", "Listening ones at the last census after it."),
+        field("lost_listeners[].seq", "number", "The exec that ends the window after (`execs[].seq`)."),
     ],
 };

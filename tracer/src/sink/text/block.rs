@@ -152,4 +152,6 @@ fn failed(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary, execs: &
         }
     }
     failures::write(lines, "failed in children", &inner, report.anchor.boot_ns);
+    failures::close_storms(lines, report);
+    failures::lost_listeners(lines, &report.lost_listeners);
 }

@@ -63,10 +63,12 @@ fn line(group: &CensusGroup) -> String {
     if let Some(socket) = &group.socket {
         text.push_str(&format!(" {}", socket.state));
     }
-    if !group.under.is_empty() {
-        let name = group.under.to_string().replace(' ', "\u{a0}");
-        let dots = if name.starts_with('/') || group.count == 1 || !name.contains('/') { "" } else { "…/" };
-        text.push_str(&format!("{}{dots}{name}", if group.count > 1 { " under " } else { " " }));
+    let name = group.under.to_string().replace(' ', "\u{a0}");
+    match name.starts_with('/') {
+        _ if name.is_empty() || name == group.kind => {}
+        true if group.count > 1 => text.push_str(&format!(" under {name}")),
+        false if group.folder => text.push_str(&format!(" under …/{name}")),
+        _ => text.push_str(&format!(" {name}")),
     }
     match group.opener.by {
         "before" => text.push_str(", there before"),

@@ -36,9 +36,17 @@ pub fn alone(lines: &mut Lines, report: &Report) {
     lines.wrapped(&format!("{}  ", name(main)), 2, &format!("no exec of a child{}", plan(report, soft)));
     lines.gap();
     full(lines, report, main);
-    let mut others: Vec<&TableRow> = report.tables.iter().filter(|row| row.table != main.table).collect();
+    // A child that opened nothing shows what its parent held at the fork.
+    let others = report.tables.iter().filter(|row| row.table != main.table);
+    let (copies, mut others): (Vec<&TableRow>, Vec<&TableRow>) =
+        others.partition(|row| row.installs == Some(0) && row.failures.is_empty() && !row.seeded);
     others.sort_by_key(|row| (Reverse(row.high_water), row.table));
     list(lines, &others);
+    if !copies.is_empty() {
+        lines.gap();
+        let text = format!("{} of forked children that opened nothing", count(copies.len() as u64, "table"));
+        lines.labelled("copies", &text);
+    }
 }
 
 fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
@@ -47,6 +55,10 @@ fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
         lines.labelled("at the crest", &composition(kinds, 4));
     }
     if let Some(crest) = row.high_water.and_then(|high| crests::highest(report, row.table, high)) {
+        if let Some(thread) = crest.threads.first() {
+            let who = process(&thread.comm, thread.tid);
+            lines.labelled("", &format!("{} held at once by thread {who}", thread.held));
+        }
         lines.labelled("", &crests::times(report, crest));
     }
     if let Some(settled) = row.settled {
@@ -69,6 +81,7 @@ fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
         lines.labelled("churn", &format!("{installs} opened, {closes} closed"));
     }
     failures::write(lines, "failed", &row.failures, report.anchor.boot_ns);
+    failures::close_storms(lines, report);
 }
 
 fn list(lines: &mut Lines, rows: &[&TableRow]) {

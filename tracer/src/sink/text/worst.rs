@@ -21,7 +21,7 @@ pub fn write(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
     let mut worst = execs.to_vec();
     worst.sort_by_key(|record| (Reverse(failed(record)), Reverse(greatest(record).map(|(high, _)| high)), record.seq));
     lines.gap();
-    lines.push("  exec         when    high  child  image  settled  made of          failed");
+    lines.push("  exec        when    high  child  image  settled  made of        failed");
     for record in worst.iter().take(ROWS) {
         let number = |value: Option<u32>| value.map_or("?".to_owned(), |value| value.to_string());
         let made = greatest(record).map_or(String::new(), |(_, kinds)| {
@@ -33,15 +33,15 @@ pub fn write(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
             format!("{} ×{}", first.errno, same.map(|row| row.count).fold(0, u64::saturating_add))
         });
         lines.push(&format!(
-            "  {:<6} {:>10}  {:>6} {:>6} {:>6}  {:>7}  {:<15}  {}",
+            "  {:<6} {:>9}  {:>6} {:>6} {:>6}  {:>7}  {:<13}  {}",
             format!("#{}", record.seq),
             seconds(record.at_ns.saturating_sub(report.anchor.boot_ns)),
             number(record.spawn_window.high_water),
             number(record.before_exec.high_water),
             number(record.image.high_water),
             number(record.spawn_window.settled),
-            cut(&made, 15),
-            cut(&failed, 15),
+            cut(&made, 13),
+            cut(&failed, 13),
         ));
     }
     if let Some(more) = execs.len().checked_sub(ROWS).filter(|more| *more > 0) {
