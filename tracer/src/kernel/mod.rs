@@ -3,3 +3,4 @@
 pub mod btf;
 pub mod features;
 pub mod offsets;
+pub mod oom;

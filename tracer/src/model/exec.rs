@@ -52,6 +52,7 @@ impl Model {
         }
 
         proc.comm = process.comm.clone();
+        proc.target |= is_root;
         proc.table = process.table;
         proc.former.clear();
         let base = match (process.table, kept) {

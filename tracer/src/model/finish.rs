@@ -6,7 +6,7 @@ use crate::model::coverage;
 use crate::model::image::ImageEnd;
 use crate::model::process::Proc;
 use crate::model::report::{
-    Agent, Anchor, CensusRow, EndedBy, Growth, HistogramRow, Loss, LostListener, Orphan, Plan, Report, RootEnd, SCHEMA,
+    Agent, Anchor, CensusRow, EndedBy, Growth, HistogramRow, Loss, LostListener, Plan, Report, RootEnd, SCHEMA,
     TableRow, TableState,
 };
 use crate::model::stack::Stacks;
@@ -81,6 +81,7 @@ impl Model {
             execs,
             histograms: histograms(self.values.into_iter().collect()),
             orphans,
+            roots: self.roots.into_rows(),
             crests,
             lost_listeners,
             censuses,
@@ -103,18 +104,10 @@ impl Model {
     }
 
     fn finish_orphan(&mut self, id: ProcId, proc: &Proc) {
-        let (Some(since_ns), Some(spawner)) = (proc.orphan_since, proc.spawner) else { return };
         let table = proc.table.and_then(|id| self.tables.get(&id));
-        let head = table.and_then(|table| table.head_since(0)).map(|(head, _)| head);
-        self.orphans.push(Orphan {
-            pid: id.pid,
-            comm: proc.comm.clone(),
-            spawner: spawner.pid,
-            since_ns,
-            end_ns: None,
-            live: head.map(|head| head.live),
-            kinds: head.map(|head| head.kinds.clone()),
-        });
+        let head = table.and_then(|table| table.head_since(0)).map(|(head, _)| head.clone());
+        let orphan = self.orphan(id, proc, head.as_ref());
+        self.orphans.extend(orphan);
     }
 
     fn finish_tables(&mut self) -> Vec<TableRow> {

@@ -93,6 +93,7 @@ pub struct Model {
     root_seen: bool,
     values: HashMap<(Name, Name), Pair>,
     orphans: Vec<report::Orphan>,
+    roots: family::Roots,
     seen: coverage::Seen,
     recent: live::Recent,
     names: Interner<Name>,

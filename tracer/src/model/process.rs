@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::event::{self, Name, ProcId, TableId};
+use crate::model::family::Left;
 use crate::model::image::Open;
 
 /// A traced process that has not ended.
@@ -24,8 +25,10 @@ pub struct Proc {
     pub forked_from: Option<TableId>,
     /// Processes that it forked and that have not ended.
     pub children: HashSet<ProcId>,
-    /// When its spawner ended.
-    pub orphan_since: Option<u64>,
+    /// Its spawner, once that has ended.
+    pub left: Option<Box<Left>>,
+    /// Named by the user.
+    pub target: bool,
     /// The exec whose image it runs.
     pub open: Option<Box<Open>>,
 }
@@ -42,7 +45,8 @@ impl Proc {
             spawner: process.spawner.known.then_some(process.spawner.id),
             forked_from: None,
             children: HashSet::new(),
-            orphan_since: None,
+            left: None,
+            target: process.target,
             open: None,
         }
     }

@@ -51,8 +51,10 @@ pub struct Report {
     pub spawners: Vec<SpawnerSummary>,
     /// Settled levels over the windows of each table that spawned often enough to tell.
     pub growth: Vec<Growth>,
-    /// Processes that outlived the process that spawned them.
+    /// Processes that outlived the process that spawned them, or the last root.
     pub orphans: Vec<Orphan>,
+    /// Ends of the run command, or of the processes that were attached to.
+    pub roots: Vec<RootRow>,
     /// The highest crests of each table, the highest first.
     pub crests: Vec<CrestRow>,
     /// Listeners that went with a failed accept.
@@ -339,23 +341,58 @@ pub struct OpenedBy {
     pub function: Option<String>,
 }
 
-/// A process that outlived the process that spawned it.
+/// Whom a process has outlived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outlived {
+    /// The process that spawned it.
+    Spawner,
+    /// Only the roots: its spawner lives on.
+    Root,
+}
+
+/// A process that outlived the process that spawned it, or the last root.
 #[derive(Clone, Debug, Serialize)]
 pub struct Orphan {
     /// The process.
     pub pid: u32,
     /// Its name.
     pub comm: Name,
-    /// The process that spawned it.
+    /// Whom it has outlived.
+    pub outlived: Outlived,
+    /// The process that spawned it; 0 if not known.
     pub spawner: u32,
-    /// When that one ended.
+    /// Name of that at its end; `null` if it lives on.
+    pub spawner_comm: Option<Name>,
+    /// How it ended; `null` if it lives on.
+    pub spawner_exit: Option<Exit>,
+    /// When its spawner ended; the last root, if the spawner lives on.
     pub since_ns: u64,
+    /// When the last root ended; `null` if one outlived the orphan.
+    pub root_since_ns: Option<u64>,
     /// When the orphan ended; `null` if it lived on.
     pub end_ns: Option<u64>,
+    /// How; `null` if it lived on.
+    pub exit: Option<Exit>,
     /// Live descriptors at its end, or at the end of the trace.
     pub live: Option<u32>,
     /// What they were.
     pub kinds: Option<Kinds>,
+}
+
+/// The end of a root: the run command, or a process that was attached to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RootRow {
+    /// The process.
+    pub pid: u32,
+    /// Its name.
+    pub comm: Name,
+    /// When it ended.
+    pub end_ns: u64,
+    /// How.
+    pub exit: Exit,
+    /// Whether the OOM killer ended it; `null` if that is not known.
+    pub oom_killed: Option<bool>,
 }
 
 /// What the execs of all spawners of one name come to. The run command's own first exec does not count.

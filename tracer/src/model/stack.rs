@@ -12,7 +12,7 @@ const STACKS: usize = 65_536;
 const ROWS: usize = 64;
 /// Functions through which a program opens things: not the ones that it is about.
 const WRAPPERS: [&str; 12] = [
-    "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "rustix::", "nix::", "libc::", "__", "_IO_",
+    "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "rustix::", "nix::", "libc:", "__", "_IO_",
     "syscall",
 ];
 /// Libraries that are not what a program is about.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::event::{Event, Exit, Kind, Kinds, Move, Name, Reason, Seen, TableId};
-use crate::model::report::{EndedBy, ExecRecord, GrowthPer, Report, SettledFrom, TableState};
+use crate::model::report::{EndedBy, ExecRecord, GrowthPer, Outlived, Report, SettledFrom, TableState};
 use crate::model::testing::sim::{Expected, SETTLE_NS, Sim};
 use crate::model::testing::{self, MS, sample};
 use crate::model::{Cause, CrestEnd, Model, Options};
@@ -193,6 +193,35 @@ fn a_child_that_execs_after_its_spawner_has_the_window_up_to_there() {
     assert_eq!(report.coverage[0].code, "spawner_gone");
     assert_eq!(report.tables.len(), 2);
     assert_eq!(report.orphans[0].pid, child);
+}
+
+#[test]
+fn who_outlives_the_root_is_told_with_how_that_ended() {
+    let mut sim = Sim::new();
+    let root = sim.run("/a", &[(Kind::File, 3)]);
+    let middle = sim.fork(root);
+    let daemon = sim.fork(middle);
+    let helper = sim.fork(daemon);
+    sim.exit(middle, 1 << 8);
+    sim.open(daemon, Kind::Pipe, 2);
+    sim.pass(MS);
+    sim.exit(root, 9);
+    sim.pass(500 * MS);
+    sim.exit(helper, 0);
+    sim.end();
+    let mut model = sample::model(&sim.events);
+    let report = model.clone().finish(sample::end(sim.now));
+    assert_eq!((report.roots[0].exit, report.roots[0].oom_killed), (Exit::from_wait(9), None));
+    let [first, second] = report.orphans.as_slice() else { panic!("{:?}", report.orphans) };
+    assert_eq!((first.pid, first.outlived, first.spawner_exit), (daemon, Outlived::Spawner, Some(Exit::Code(1))));
+    assert_eq!((first.live, first.end_ns), (Some(5), None));
+    assert!(first.root_since_ns > Some(first.since_ns));
+    assert_eq!((second.pid, second.outlived, second.exit), (helper, Outlived::Root, Some(Exit::Code(0))));
+    let killed = |model: Model| model.finish(sample::end(sim.now)).roots[0].oom_killed;
+    for (count, whole_system, expected) in [(0, true, Some(false)), (1, true, None), (1, false, Some(true))] {
+        model.oom_kills(count, whole_system);
+        assert_eq!(killed(model.clone()), expected);
+    }
 }
 
 #[test]

@@ -537,19 +537,7 @@ pub const SECTIONS: &[Section] = &[
     found::CRESTS,
     found::LISTENERS,
     found::CENSUSES,
-    Section {
-        title: "Orphans",
-        fields: &[
-            field("orphans[]", "rows", "Processes that outlived the process that forked them."),
-            field("orphans[].pid", "pid", "The process."),
-            field("orphans[].comm", "name", "Its name."),
-            field("orphans[].spawner", "pid", "Process that forked it."),
-            field("orphans[].since_ns", "ns", "When that one ended."),
-            field("orphans[].end_ns", "ns", "When the orphan ended; `null` if it lived on."),
-            field("orphans[].live", "descriptors", "Live descriptors at its end, or at the end of the trace."),
-            field("orphans[].kinds{}", "descriptors", "The same by kind."),
-        ],
-    },
+    found::ORPHANS,
 ];
 
 /// Words of the reports that are not plain ones.
@@ -567,8 +555,9 @@ pub const GLOSSARY: &[(&str, &str)] = &[
     ("headroom", "soft limit minus high-water mark"),
     ("image", "one program in a process, from its exec to the next exec or the end"),
     ("spawn window", "for the table that forks: from its previous exec, or first sight, to this child's exec"),
+    ("root", "the run command, or a process that fdtide was attached to"),
     ("seeded", "there before fdtide was"),
-    ("orphan", "a process that outlived the one that forked it"),
+    ("orphan", "a process that outlived the one that forked it, or the last root"),
 ];
 
 /// The whole of `docs/fields.md`.

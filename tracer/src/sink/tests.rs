@@ -192,6 +192,7 @@ fn golden_texts_are_as_they_were_read() {
     golden("leak", &sample::leak());
     golden("census", &sample::census());
     golden("listener", &sample::listener());
+    golden("outlived", &sample::outlived());
     golden("fork-leak", &sample::fork_leak());
     golden("late-release", &sample::late_release());
     golden("child-burst", &sample::child_burst());

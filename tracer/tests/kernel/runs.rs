@@ -176,6 +176,10 @@ fn case_15_an_orphan_is_told_with_what_it_holds() {
     let orphan = &list(&ran.report, "orphans")[0];
     assert_eq!(number(orphan, "pid"), number(held, "pid"));
     assert_ne!(number(orphan, "spawner"), root);
+    assert_eq!((orphan["outlived"].as_str(), number(orphan, "spawner_exit.code")), (Some("spawner"), 0));
+    assert!(orphan["root_since_ns"].is_null(), "the root waited for it: {orphan}");
+    let roots = list(&ran.report, "roots");
+    assert_eq!((roots.len(), number(&roots[0], "pid"), number(&roots[0], "exit.code")), (1, root, 0));
     let row = ran.table(number(held, "pid"));
     assert_eq!((number(row, "high_water"), number(row, "live")), (b + 5, 0));
     assert_eq!(kinds(&row["high_water_kinds"])["file"], kinds(&held["kinds"])["file"]);
@@ -198,6 +202,7 @@ fn case_15_an_orphan_that_lives_on_at_the_commands_end_is_listed_alive() {
     assert_eq!(number(orphan, "live"), number(row, "live"));
     assert_eq!(number(row, "live"), 3 + 2 + 3);
     assert!(orphan["end_ns"].is_null());
+    assert_eq!(number(orphan, "root_since_ns"), number(&list(&ran.report, "roots")[0], "end_ns"));
 }
 
 /// stdin and stdout are /dev/null in that run, stderr is a pipe to the test.
@@ -226,6 +231,7 @@ fn case_22_a_killed_image_tells_the_signal_and_what_it_held() {
     assert_eq!((number(image, "exit.signal"), number(image, "at_exit")), (9, 6));
     assert_eq!(kinds(&image["at_exit_kinds"])["dir"], 3);
     assert_eq!(*at(&ran.report, "root.exit.signal"), 9);
+    assert_eq!(number(&list(&ran.report, "roots")[0], "exit.signal"), 9);
 }
 
 #[test]

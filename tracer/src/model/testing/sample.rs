@@ -150,6 +150,25 @@ pub fn listener() -> Report {
     report(&mut sim)
 }
 
+/// Case 22 and incident 4: the root is killed, and what it started lives on.
+pub fn outlived() -> Report {
+    let mut sim = Sim::new();
+    let root = sim.run("/opt/runner", &[(Kind::File, 3)]);
+    let sandbox = sim.fork(root);
+    sim.exec(sandbox, "/opt/sandbox", &[]);
+    sim.open(sandbox, Kind::SocketUnix, 2);
+    let worker = sim.fork(sandbox);
+    let (other, quiet) = (sim.fork(root), sim.fork(root));
+    sim.pass(300 * MS);
+    sim.exit(root, 9);
+    sim.pass(400 * MS);
+    sim.exit(other, 15);
+    sim.exit(quiet, 0);
+    sim.pass(100 * MS);
+    sim.open(worker, Kind::Pipe, 1);
+    report(&mut sim)
+}
+
 /// Case 06: a pidfd is kept for every child, which execs nothing.
 pub fn fork_leak() -> Report {
     let mut sim = Sim::new();
@@ -304,6 +323,7 @@ pub fn all() -> Vec<Report> {
         leak(),
         census(),
         listener(),
+        outlived(),
         fork_leak(),
         late_release(),
         child_burst(),

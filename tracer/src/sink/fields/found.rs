@@ -265,3 +265,53 @@ pub const LISTENERS: Section = Section {
         field("lost_listeners[].seq", "number", "The exec that ends the window after (`execs[].seq`)."),
     ],
 };
+
+/// Orphans and roots.
+pub const ORPHANS: Section = Section {
+    title: "Orphans",
+    fields: &[
+        field(
+            "orphans[]",
+            "rows",
+            "Processes that outlived the process that forked them, or the last root. Of more than 4,096 that have ended those that lived longest.",
+        ),
+        field("orphans[].pid", "pid", "The process."),
+        field("orphans[].comm", "name", "Its name."),
+        field(
+            "orphans[].outlived",
+            "text",
+            "`spawner`: the process that forked it; `root`: only the last root, its spawner lives on.",
+        ),
+        field("orphans[].spawner", "pid", "Process that forked it; 0 if not known."),
+        field("orphans[].spawner_comm", "name", "Name of that at its end; `null` if it lives on."),
+        field("orphans[].spawner_exit", "object", "How it ended, as `root.exit`; `null` if it lives on."),
+        field("orphans[].spawner_exit.code", "0–255", "Exit status, if it exited."),
+        field("orphans[].spawner_exit.signal", "number", "Signal, if one ended it."),
+        field("orphans[].spawner_exit.name", "text", "Name of that signal."),
+        field("orphans[].spawner_exit.core", "bool", "Whether a core was dumped."),
+        field("orphans[].since_ns", "ns", "When the spawner ended; the last root, if the spawner lives on."),
+        field("orphans[].root_since_ns", "ns", "When the last root ended; `null` if one outlived the orphan."),
+        field("orphans[].end_ns", "ns", "When the orphan ended; `null` if it lived on."),
+        field("orphans[].exit", "object", "How, as `root.exit`; `null` if it lived on."),
+        field("orphans[].exit.code", "0–255", "Exit status, if it exited."),
+        field("orphans[].exit.signal", "number", "Signal, if one ended it."),
+        field("orphans[].exit.name", "text", "Name of that signal."),
+        field("orphans[].exit.core", "bool", "Whether a core was dumped."),
+        field("orphans[].live", "descriptors", "Live descriptors at its end, or at the end of the trace."),
+        field("orphans[].kinds{}", "descriptors", "The same by kind."),
+        field("roots[]", "rows", "Ends of the run command, or of processes that were attached to, in their order."),
+        field("roots[].pid", "pid", "The process."),
+        field("roots[].comm", "name", "Its name."),
+        field("roots[].end_ns", "ns", "When it ended."),
+        field("roots[].exit", "object", "How, as `root.exit`."),
+        field("roots[].exit.code", "0–255", "Exit status, if it exited."),
+        field("roots[].exit.signal", "number", "Signal, if one ended it."),
+        field("roots[].exit.name", "text", "Name of that signal."),
+        field("roots[].exit.core", "bool", "Whether a core was dumped."),
+        field(
+            "roots[].oom_killed",
+            "bool",
+            "`true`: SIGKILL, and its cgroup counted OOM kills during the trace; `false`: another end, or no OOM kill; `null`: not known.",
+        ),
+    ],
+};

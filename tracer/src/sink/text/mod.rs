@@ -7,6 +7,7 @@ mod crests;
 mod failures;
 mod growth;
 mod lives;
+mod orphans;
 mod tables;
 mod words;
 mod worst;
@@ -15,14 +16,10 @@ use std::io::{self, Write};
 
 use crate::model::Report;
 use crate::model::report::{ExecRecord, SpawnerSummary};
-use words::{Lines, count, process, seconds};
+use words::{Lines, count, process};
 
 /// Spawners told in a line each, below the first one.
 const MORE_SPAWNERS: usize = 3;
-/// Processes told that outlived their spawner.
-const ORPHANS: usize = 3;
-/// A process that outlived its spawner by less than this is not told, nanoseconds.
-const OUTLIVED_NS: u64 = 100_000_000;
 
 /// Writes the report. At most a screen for the common case; `docs/fields.md` explains the words.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -36,7 +33,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         None => tables::alone(&mut lines, report),
     }
     census::write(&mut lines, report);
-    orphans(&mut lines, report);
+    orphans::write(&mut lines, report);
     coverage(&mut lines, report);
     print(lines, out)
 }
@@ -127,33 +124,6 @@ fn other_spawners(lines: &mut Lines, report: &Report, others: &[SpawnerSummary])
     }
     if let Some(more) = others.len().checked_sub(MORE_SPAWNERS).filter(|more| *more > 0) {
         lines.push(&format!("  {} · --format json for all", count(more as u64, "more spawner")));
-    }
-}
-
-fn orphans(lines: &mut Lines, report: &Report) {
-    let told = report.orphans.iter().filter(|orphan| match orphan.end_ns {
-        Some(end) => end.saturating_sub(orphan.since_ns) >= OUTLIVED_NS,
-        None => true,
-    });
-    let told: Vec<_> = told.collect();
-    if !told.is_empty() {
-        lines.gap();
-    }
-    for orphan in told.iter().take(ORPHANS) {
-        let name = process(&orphan.comm, orphan.pid);
-        let made = orphan.kinds.as_ref().map_or(String::new(), |kinds| format!(": {}", words::composition(kinds, 3)));
-        let live = orphan.live.map_or("?".to_owned(), |live| live.to_string());
-        let text = match orphan.end_ns {
-            None => format!("{name} lives on without {}, holds {live}{made}", orphan.spawner),
-            Some(end) => {
-                let by = seconds(end.saturating_sub(orphan.since_ns));
-                format!("{name} outlived {} by {by}, held {live} at its end{made}", orphan.spawner)
-            }
-        };
-        lines.labelled("orphan", &text);
-    }
-    if let Some(more) = told.len().checked_sub(ORPHANS).filter(|more| *more > 0) {
-        lines.push(&format!("  {} · --format json for all", count(more as u64, "more orphan")));
     }
 }
 
