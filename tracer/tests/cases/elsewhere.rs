@@ -37,6 +37,8 @@ fn case_11_a_storm_of_closes_leaves_the_count_right() {
         let row = row_agrees(&ran, "fd-case", ran.step("end"));
         assert_eq!((number(row, "high_water"), number(row, "settled")), (base(&ran) + 200, base(&ran)), "{how}");
         assert_eq!(row["failures"], json!([]), "{how}: a close that found nothing made no descriptor fail");
+        let refused = if how == "close" { number(ran.step("stormed"), "refused_closes") } else { 0 };
+        assert_eq!(number(row, "bad_closes"), refused, "{how}");
     }
 }
 

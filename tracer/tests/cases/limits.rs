@@ -68,6 +68,8 @@ fn case_17_the_limit_in_force_decides() {
         .map(|row| (row["syscall"].clone(), row["errno"].clone(), number(row, "count"), number(row, "live")))
         .collect();
     assert_eq!(past, [(json!("dup2"), json!("EBADF"), 1, 65), (json!("fcntl"), json!("EINVAL"), 1, 65)]);
+    let causes: Vec<_> = list(row, "failures").iter().map(|failure| failure["cause"].clone()).collect();
+    assert_eq!(causes, ["table full", "beyond the limit", "beyond the limit", "table full"].map(|text| json!(text)));
     assert_eq!((number(row, "high_water"), number(row, "highest_number")), (81, 200));
     assert_eq!((number(row, "soft_limit"), number(row, "soft_limit_last")), (80, 80));
     assert_eq!(number(row, "headroom"), 0);
@@ -105,6 +107,10 @@ fn case_28_a_storm_of_refusals_is_one_row_and_few_lines() {
     let row = row_agrees(&ran, "fd-case", ran.step("end"));
     let refused = 5000 - (1024 - base(&ran));
     assert_eq!(told(row), [full("openat", refused, 1024, 1024)]);
+    let failure = &list(row, "failures")[0];
+    let span = number(failure, "last_ns") - number(failure, "first_ns");
+    let rate = failure["per_second"].as_f64().expect("a rate");
+    assert!((rate * span as f64 / 1e9 - (refused - 1) as f64).abs() < 0.01, "{failure}");
     assert_eq!(number(row, "high_water"), 1024);
     assert_eq!(number(row, "installs"), 1024 - base(&ran) + before_main("fd-case"));
 
@@ -135,4 +141,7 @@ fn case_29_a_lost_listener_shows_as_a_level_one_lower() {
     assert_eq!(levels, [(16, &json!("still")), (15, &json!("still"))]);
     let tcp = |window: &Value| kinds(&window["at_exec_kinds"]).get("socket:tcp").copied();
     assert_eq!((tcp(&windows[0]), tcp(&windows[1])), (Some(1), None));
+    let lost = &list(&ran.report, "lost_listeners")[0];
+    assert_eq!((lost["table"].clone(), lost["syscall"].as_str()), (row["table"].clone(), Some("accept4")));
+    assert_eq!((number(lost, "settled_before"), number(lost, "settled_after"), number(lost, "seq")), (16, 15, 2));
 }
