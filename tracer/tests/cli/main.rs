@@ -10,5 +10,6 @@ mod attach;
 mod exit;
 mod inherit;
 mod output;
+mod rights;
 mod signals;
 mod terminal;
