@@ -9,5 +9,7 @@ pub mod kernel;
 pub mod model;
 pub mod pipeline;
 pub mod probe;
+pub mod record;
+pub mod replay;
 pub mod sink;
 pub mod symbols;

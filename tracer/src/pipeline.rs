@@ -1,49 +1,90 @@
 //! Source to model to sinks: the only file that knows all stages.
+//!
+//! Whatever goes into a trace goes through [`Pipeline::take`], live or from a recording, and nothing else does: the same
+//! inputs give the same report.
 
 use std::{collections::HashSet, fs, io, mem, time::SystemTime};
 
 use crate::{
     event::{Event, ProcId, decode::decode},
-    model::{Agent, Anchor, End, ExecRecord, Gap, Loss, LossCounter, Model, Options, Plan, Refused, Report, RootEnd},
+    model::{
+        Agent, CoverageNote, End, ExecRecord, Gap, Loss, LossCounter, Model, Options, Plan, Refused, Report, RootEnd,
+    },
     probe::{Session, Stopped, session::boot_ns},
+    record::{Closing, Counted, Depth, Host, Input, Start, Tap},
 };
 
 /// Gaps told apart in a report.
 const GAPS: usize = 16;
 
-/// Takes record bytes, keeps the model.
-#[derive(Debug)]
+/// Takes inputs, keeps the model.
 pub struct Pipeline {
+    start: Start,
     model: Model,
     alive: HashSet<ProcId>,
-    anchor: Anchor,
     skipped: u64,
     gaps: Vec<Gap>,
-    checked_ns: u64,
+    counted: Counted,
+    last_ns: u64,
+    closing: Option<Box<Closing>>,
+    tap: Option<Box<dyn Tap>>,
+    notes: Vec<CoverageNote>,
 }
 
 impl Pipeline {
-    /// Starts now.
+    /// A trace that begins like this. With `stream` the report is for what was not drained before.
     #[must_use]
-    pub fn new(options: Options) -> Self {
-        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+    pub fn new(start: Start, stream: bool) -> Self {
         Self {
-            model: Model::new(options),
+            model: Model::new(Options { stream, ..start.options }),
+            last_ns: start.anchor.boot_ns,
+            start,
             alive: HashSet::new(),
-            anchor: Anchor { boot_ns: boot_ns(), wall_unix_ns: wall },
             skipped: 0,
             gaps: Vec::new(),
-            checked_ns: boot_ns(),
+            counted: Counted::default(),
+            closing: None,
+            tap: None,
+            notes: Vec::new(),
         }
     }
 
-    /// Takes one record. What can't be read is counted.
-    pub fn feed(&mut self, bytes: &[u8]) {
-        let Ok(event) = decode(bytes) else {
-            self.skipped += 1;
-            return;
+    /// From now on every input is shown to this one too.
+    pub fn record(&mut self, tap: Box<dyn Tap>) {
+        self.tap = Some(tap);
+    }
+
+    /// Takes one input. What can't be read is counted.
+    pub fn take(&mut self, input: Input<'_>) {
+        let event = match &input {
+            Input::Record(bytes) | Input::Look(bytes) => decode(bytes).ok(),
+            _ => None,
         };
-        match &event {
+        if let Some(tap) = &mut self.tap {
+            tap.take(&input, event.as_ref());
+        }
+        match (input, event) {
+            (Input::Record(_), Some(event)) => self.apply(&event),
+            (Input::Record(_), None) => self.skipped += 1,
+            (Input::Look(_), event) => self.at(event.as_ref().map_or(0, Event::at_ns)),
+            (Input::Stack(stack), _) => self.apply(&Event::Stack(stack)),
+            (Input::Checked(gap), _) => self.gap(gap),
+            (Input::Counted(counted), _) => {
+                self.at(counted.at_ns);
+                self.counted = counted;
+            }
+            (Input::Note(note), _) => self.at(note.at_ns),
+            (Input::End(closing), _) => {
+                self.at(closing.at_ns);
+                self.closing = Some(closing);
+            }
+        }
+    }
+
+    /// Takes an event that is not an input: what the reader of a recording that breaks off knows of its end.
+    pub(crate) fn apply(&mut self, event: &Event) {
+        self.at(event.at_ns());
+        match event {
             Event::Proc(proc) => {
                 self.alive.insert(proc.process.id);
             }
@@ -52,25 +93,38 @@ impl Pipeline {
             }
             _ => {}
         }
-        self.model.apply(&event);
+        self.model.apply(event);
     }
 
-    /// The hooks were checked: this many runs were missed since the last check, and every table was looked at again.
-    pub fn checked(&mut self, missed: u64) {
-        let to_ns = boot_ns();
-        let from_ns = mem::replace(&mut self.checked_ns, to_ns);
-        if missed == 0 {
-            return;
-        }
+    fn at(&mut self, at_ns: u64) {
+        self.last_ns = self.last_ns.max(at_ns);
+    }
+
+    /// Runs were missed, and every table was looked at again.
+    fn gap(&mut self, gap: Gap) {
+        self.at(gap.to_ns);
         // Gaps that touch are one, and more of them than anyone reads are told as one.
         let full = self.gaps.len() >= GAPS;
         match self.gaps.last_mut() {
-            Some(last) if last.to_ns == from_ns || full => {
-                last.to_ns = to_ns;
-                last.missed += missed;
+            Some(last) if last.to_ns == gap.from_ns || full => {
+                last.to_ns = gap.to_ns;
+                last.missed += gap.missed;
             }
-            _ => self.gaps.push(Gap { from_ns, to_ns, missed }),
+            _ => self.gaps.push(gap),
         }
+    }
+
+    /// Boot time has come to this: what waits to be recorded is written when it is time.
+    pub fn tick(&mut self, now_ns: u64) {
+        if let Some(tap) = &mut self.tap {
+            tap.tick(now_ns);
+        }
+    }
+
+    /// Where, when and how the trace was made.
+    #[must_use]
+    pub fn start(&self) -> &Start {
+        &self.start
     }
 
     /// Traced processes that have not ended.
@@ -79,17 +133,64 @@ impl Pipeline {
         self.alive.len()
     }
 
-    /// Exec records completed since the last call, with `Options::stream`.
+    /// Exec records completed since the last call, with `stream`.
     pub fn drain_completed(&mut self) -> Vec<ExecRecord> {
         self.model.drain_completed()
     }
 
-    /// What it all comes to.
+    /// Something that the report can't tell, beyond what the model knows.
+    pub fn note(&mut self, code: &str, text: String) {
+        self.notes.push(CoverageNote { code: code.to_owned(), text });
+    }
+
+    /// Whether the end of the trace has come in.
     #[must_use]
-    pub fn finish(self, plan: Plan, stopped: &Stopped, command: Vec<String>, root: Option<RootEnd>) -> Report {
-        let loss = Loss { gaps: self.gaps, ..loss(stopped, self.skipped) };
-        let end = End { at_ns: boot_ns(), anchor: self.anchor, plan, loss, agent: agent().ok(), command, root };
-        self.model.finish(end)
+    pub fn has_ended(&self) -> bool {
+        self.closing.is_some()
+    }
+
+    /// What it all comes to. Without an end that came in, the trace ends with the last input.
+    #[must_use]
+    pub fn finish(mut self) -> Report {
+        if let Some(trouble) = self.tap.take().and_then(|mut tap| tap.finish()) {
+            self.note("not_recorded", trouble);
+        }
+        let closing = match self.closing {
+            Some(closing) => *closing,
+            None => Closing { at_ns: self.last_ns, counted: self.counted, ..Closing::default() },
+        };
+        let loss = Loss { gaps: self.gaps, skipped: self.skipped, ..closing.counted.loss() };
+        let Start { anchor, plan, command, .. } = self.start;
+        let end = End { at_ns: closing.at_ns, anchor, plan, loss, agent: closing.agent, command, root: closing.root };
+        let mut report = self.model.finish(end);
+        report.coverage.append(&mut self.notes);
+        report
+    }
+}
+
+/// A trace that starts now.
+#[must_use]
+pub fn start(session: &Session, command: Vec<String>, options: Options, depth: Depth) -> Start {
+    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
+    Start {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: host(),
+        anchor: crate::model::Anchor { boot_ns: boot_ns(), wall_unix_ns: wall },
+        plan: plan(session),
+        offsets: session.offsets(),
+        command,
+        options: Options { stream: false, ..options },
+        depth,
+        ..Start::default()
+    }
+}
+
+fn host() -> Host {
+    let line = |path: &str| fs::read_to_string(path).map_or_else(|_| String::new(), |text| text.trim().to_owned());
+    Host {
+        name: line("/proc/sys/kernel/hostname"),
+        boot_id: line("/proc/sys/kernel/random/boot_id"),
+        arch: std::env::consts::ARCH.to_owned(),
     }
 }
 
@@ -112,22 +213,27 @@ pub fn plan(session: &Session) -> Plan {
     }
 }
 
-fn loss(stopped: &Stopped, skipped: u64) -> Loss {
-    Loss {
+/// What the kernel program has counted so far.
+#[must_use]
+pub fn counted(stopped: &Stopped) -> Counted {
+    let counters = stopped.counters.iter().map(|(counter, value)| LossCounter {
+        name: counter.name().to_owned(),
+        value: *value,
+        help: counter.help().to_owned(),
+    });
+    Counted {
+        at_ns: boot_ns(),
         lost: stopped.lost(),
-        missed: stopped.missed.iter().map(|(_, count)| count).sum(),
-        skipped,
-        gaps: Vec::new(),
-        counters: stopped
-            .counters
-            .iter()
-            .map(|(counter, value)| LossCounter {
-                name: counter.name().to_owned(),
-                value: *value,
-                help: counter.help().to_owned(),
-            })
-            .collect(),
+        missed: stopped.missed.iter().map(|(program, count)| ((*program).to_owned(), *count)).collect(),
+        counters: counters.collect(),
     }
+}
+
+/// The end of a trace, now.
+#[must_use]
+pub fn closing(stopped: &Stopped, root: Option<RootEnd>) -> Closing {
+    let counted = counted(stopped);
+    Closing { at_ns: counted.at_ns, counted, agent: agent().ok(), root }
 }
 
 /// What fdtide itself uses now.

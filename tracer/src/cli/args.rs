@@ -22,6 +22,14 @@ Examples:
 
 Exit status: 0 if there is a report; 2 if fdtide failed.";
 
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  fdtide report build.fdtide                      what `fdtide run --record build.fdtide` told at its end
+  fdtide report --format json -o r.json build.fdtide
+  fdtide report web1.fdtide web2.fdtide           two hosts, and their histograms merged
+
+Exit status: 0 if there is a report; 2 if a recording could not be read.";
+
 /// Exact high-water marks of open descriptors, per exec, of a live process tree.
 #[derive(Debug, Parser)]
 #[command(name = "fdtide", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
@@ -41,9 +49,25 @@ pub(super) enum Verb {
     /// Trace a running process and all its present and future descendants
     #[command(after_help = ATTACH_EXAMPLES)]
     Attach(AttachArgs),
+    /// The report of a recording: the same as live
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
     /// Say what this kernel allows, which backend would be taken, and what is missing
     #[command(after_help = "Exit status: 0 if fdtide can run here; 1 if it can't.")]
     Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReportArgs {
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Where to write it; `-` is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// Recordings; those of several hosts are told together
+    #[arg(required = true, value_name = "RECORDING")]
+    pub recordings: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +112,12 @@ pub(super) struct Common {
     /// A level counts as settled once it has been still for this long, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub settle: u64,
+    /// Keep everything in a recording too, for `fdtide report` and `fdtide export`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// How much a recording holds
+    #[arg(long, value_enum, default_value_t = DepthChoice::Records, requires = "record")]
+    pub depth: DepthChoice,
     /// How to look into the kernel
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
@@ -101,6 +131,14 @@ pub(super) enum Format {
     Json,
     /// One exec record per line, as each is complete
     Jsonl,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DepthChoice {
+    /// Execs, crests, failures, the lives of processes
+    Records,
+    /// Every install and close too
+    Events,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

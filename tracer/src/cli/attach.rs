@@ -31,7 +31,7 @@ fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
     let set = signals::block(ENDING).context("failed to block signals")?;
     let runtime = Trace::runtime()?;
     runtime.block_on(async {
-        let mut trace = Trace::start(&args.common, debug)?;
+        let mut trace = Trace::start(&args.common, Vec::new(), debug)?;
         trace.target(args.pid)?;
         trace.settle_down();
         let signals = Signals::new(&set).context("failed to listen to signals")?;
@@ -52,6 +52,6 @@ fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
                 () = &mut deadline => break,
             }
         }
-        trace.finish(Vec::new(), None)
+        trace.finish(None)
     })
 }

@@ -5,6 +5,9 @@ mod attach;
 mod doctor;
 mod fail;
 mod launch;
+mod recording;
+mod report;
+mod results;
 mod run;
 mod signals;
 mod sink_file;
@@ -27,6 +30,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match cli.verb {
         Verb::Run(options) => run::run(&options, cli.debug),
         Verb::Attach(options) => attach::attach(&options, cli.debug),
+        Verb::Report(options) => report::report(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
     }
 }

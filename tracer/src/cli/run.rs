@@ -44,7 +44,7 @@ fn try_run(args: &RunArgs, debug: bool) -> anyhow::Result<u8> {
     match prepare(args, debug, &held) {
         Ok((trace, runtime, signals)) => match held.release().context("failed to start the command")? {
             Ok(running) => {
-                let exit = runtime.block_on(follow(trace, signals, running, args))?;
+                let exit = runtime.block_on(follow(trace, signals, running))?;
                 Ok(exit.map_or(fail::RUN, launch::code))
             }
             Err(refusal) => Ok(refused(&args.command[0].to_string_lossy(), &refusal)),
@@ -61,7 +61,8 @@ fn prepare(args: &RunArgs, debug: bool, held: &Held) -> anyhow::Result<(Trace, t
     let set = signals::block(&blocked).context("failed to block signals")?;
     let runtime = Trace::runtime()?;
     let _entered = runtime.enter();
-    let mut trace = Trace::start(&args.common, debug)?;
+    let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut trace = Trace::start(&args.common, command, debug)?;
     trace.waiting(held.pid())?;
     trace.settle_down();
     let signals = Signals::new(&set).context("failed to listen to signals")?;
@@ -70,7 +71,7 @@ fn prepare(args: &RunArgs, debug: bool, held: &Held) -> anyhow::Result<(Trace, t
 }
 
 /// Passes signals on and takes records until the command has ended.
-async fn follow(mut trace: Trace, signals: Signals, running: Running, args: &RunArgs) -> anyhow::Result<Option<Exit>> {
+async fn follow(mut trace: Trace, signals: Signals, running: Running) -> anyhow::Result<Option<Exit>> {
     let mut exit = running.try_wait()?;
     while exit.is_none() {
         tokio::select! {
@@ -83,8 +84,7 @@ async fn follow(mut trace: Trace, signals: Signals, running: Running, args: &Run
             },
         }
     }
-    let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    trace.finish(command, Some(RootEnd { pid: running.pid(), exit }))?;
+    trace.finish(Some(RootEnd { pid: running.pid(), exit }))?;
     Ok(exit)
 }
 

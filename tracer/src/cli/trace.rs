@@ -1,7 +1,7 @@
 //! One trace, from opened output to written report: what `run` and `attach` share.
 
 use std::{
-    io,
+    io, mem,
     os::fd::{AsFd as _, OwnedFd},
     time::{Duration, Instant},
 };
@@ -11,13 +11,15 @@ use tokio::io::{Interest, unix::AsyncFd};
 
 use super::{
     args::{BackendChoice, Common, Format},
-    fail,
+    recording::{self, Recording},
+    results,
     sink_file::Output,
 };
 use crate::{
-    model::{Options, Plan, RootEnd},
+    model::{Gap, Options, RootEnd},
     pipeline::{self, Pipeline},
-    probe::{Backend, Choice, LoadOptions, Session, privileges},
+    probe::{Backend, Choice, LoadOptions, Session, privileges, session::boot_ns},
+    record::{Depth, Input},
     sink,
 };
 
@@ -29,11 +31,12 @@ pub(super) struct Trace {
     session: Session,
     ring: AsyncFd<OwnedFd>,
     pipeline: Pipeline,
-    plan: Plan,
+    recording: Option<Recording>,
     format: Format,
     output: Output,
     /// When the hooks were last asked whether they missed anything.
     checked: Instant,
+    checked_ns: u64,
     /// The reader of streamed results has gone.
     deaf: bool,
 }
@@ -44,10 +47,11 @@ impl Trace {
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("failed to start the event loop")
     }
 
-    /// Opens the output, then loads and attaches. Needs an entered runtime.
-    pub(super) fn start(common: &Common, debug: bool) -> anyhow::Result<Self> {
+    /// Opens the outputs, then loads and attaches. Needs an entered runtime.
+    pub(super) fn start(common: &Common, command: Vec<String>, debug: bool) -> anyhow::Result<Self> {
         let stream = common.format == Format::Jsonl;
         let output = Output::open(&common.output, stream)?;
+        let file = recording::create(common)?;
         let settle_ns = common.settle * 1_000_000;
         let choice = match common.backend {
             BackendChoice::Auto => Choice::from_env(),
@@ -55,20 +59,23 @@ impl Trace {
             BackendChoice::Kprobe => Choice::Only(Backend::Kprobe),
             BackendChoice::Syscall => Choice::Only(Backend::Syscall),
         };
-        let session = Session::open(choice, &LoadOptions { settle_ns, debug, ..LoadOptions::default() })?;
+        let slots = recording::depth(common) == Depth::Events;
+        let session = Session::open(choice, &LoadOptions { settle_ns, debug, slots, ..LoadOptions::default() })?;
         let ring = session.as_fd().try_clone_to_owned().context("failed to wait for records")?;
         // SAFETY: the descriptor stays the same and open for as long as the registration owns it.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .context("failed to wait for records")?;
-        let plan = pipeline::plan(&session);
+        let options = Options { settle_ns, stream, ..Options::default() };
+        let (pipeline, recording) = recording::begin(&session, common, command, options, file);
         Ok(Self {
             session,
             ring,
-            pipeline: Pipeline::new(Options { settle_ns, stream }),
-            plan,
+            pipeline,
+            recording,
             format: common.format,
             output,
             checked: Instant::now(),
+            checked_ns: boot_ns(),
             deaf: false,
         })
     }
@@ -106,14 +113,28 @@ impl Trace {
         self.take()?;
         if self.checked.elapsed() >= LAG {
             self.checked = Instant::now();
-            self.pipeline.checked(self.session.heal()?);
+            self.check()?;
+            if let Some(recording) = &mut self.recording {
+                recording.tick(&mut self.session, &mut self.pipeline);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks whether runs of a hook were missed since it was last asked; if so, every table has been looked at again.
+    fn check(&mut self) -> anyhow::Result<()> {
+        let missed = self.session.heal()?;
+        let to_ns = boot_ns();
+        let from_ns = mem::replace(&mut self.checked_ns, to_ns);
+        if missed > 0 {
+            self.pipeline.take(Input::Checked(Gap { from_ns, to_ns, missed }));
         }
         Ok(())
     }
 
     fn take(&mut self) -> anyhow::Result<()> {
         let Self { session, pipeline, .. } = self;
-        session.drain(|bytes| pipeline.feed(bytes));
+        session.drain(|bytes| pipeline.take(Input::Record(bytes)));
         self.stream()
     }
 
@@ -132,29 +153,15 @@ impl Trace {
     }
 
     /// Detaches and writes what is left to write.
-    pub(super) fn finish(mut self, command: Vec<String>, root: Option<RootEnd>) -> anyhow::Result<()> {
+    pub(super) fn finish(mut self, root: Option<RootEnd>) -> anyhow::Result<()> {
         self.take()?;
-        self.pipeline.checked(self.session.heal()?);
-        let Self { session, ring, mut pipeline, plan, format, mut output, deaf, .. } = self;
+        self.check()?;
+        let Self { session, ring, mut pipeline, format, output, deaf, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);
-        let stopped = session.stop(|bytes| pipeline.feed(bytes))?;
-        let mut rest = pipeline.drain_completed();
-        let mut report = pipeline.finish(plan, &stopped, command, root);
-        let result = match format {
-            Format::Text => sink::text::write(&report, &mut output),
-            Format::Json => sink::json::write(&report, &mut output),
-            Format::Jsonl => {
-                rest.append(&mut report.execs);
-                // What was not seen belongs to the reader of the lines too, but not into them.
-                let _ = sink::text::write_coverage(&report, &mut io::stderr());
-                if deaf {
-                    Ok(())
-                } else {
-                    rest.iter().try_for_each(|record| sink::jsonl::write_exec(record, &mut output))
-                }
-            }
-        };
-        fail::written(result.and_then(|()| output.finish())).context("failed to write the results")
+        let stopped = session.stop(|bytes| pipeline.take(Input::Record(bytes)))?;
+        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, root))));
+        let rest = pipeline.drain_completed();
+        results::write(pipeline.finish(), rest, format, output, deaf)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap};
 
 /// How a process ended, as wait(2) tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,25 @@ impl Serialize for Exit {
     }
 }
 
+/// What [`Exit`] is written as.
+#[derive(Deserialize)]
+struct Written {
+    code: Option<u8>,
+    signal: Option<u8>,
+    #[serde(default)]
+    core: bool,
+}
+
+impl<'de> Deserialize<'de> for Exit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written { code: Some(code), signal: None, .. } => Ok(Exit::Code(code)),
+            Written { code: None, signal: Some(signal), core } => Ok(Exit::Signal { signal, core }),
+            _ => Err(D::Error::custom("neither an exit status nor a signal")),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +138,11 @@ mod tests {
         assert_eq!(serde_json::to_string(&Exit::Code(1)).unwrap(), r#"{"code":1}"#);
         let killed = serde_json::to_string(&Exit::from_wait(9)).unwrap();
         assert_eq!(killed, r#"{"signal":9,"name":"SIGKILL","core":false}"#);
+        for status in [0, 3 << 8, 9, 11 | 0x80, 40] {
+            let exit = Exit::from_wait(status);
+            let text = serde_json::to_string(&exit).unwrap();
+            assert_eq!(serde_json::from_str::<Exit>(&text).unwrap(), exit);
+        }
+        assert!(serde_json::from_str::<Exit>("{}").is_err());
     }
 }

@@ -42,6 +42,23 @@ pub enum Event {
     Stack(Box<Stack>),
 }
 
+impl Event {
+    /// Boot time, nanoseconds.
+    pub fn at_ns(&self) -> u64 {
+        match self {
+            Event::Proc(event) => event.at_ns,
+            Event::Exec(event) => event.at_ns,
+            Event::Exit(event) => event.at_ns,
+            Event::Table(event) => event.at_ns,
+            Event::Move(event) => event.at_ns,
+            Event::Census(event) => event.at_ns,
+            Event::Descriptor(event) => event.at_ns,
+            Event::Slot(event) => event.at_ns,
+            Event::Stack(event) => event.at_ns,
+        }
+    }
+}
+
 /// Identity of a process: its id is reused, id and start are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcId {

@@ -41,6 +41,23 @@ impl Name {
         Name(self.0.get(start..).unwrap_or_default().into())
     }
 
+    /// The name that was written as this text: the opposite of [`Name::text`].
+    pub fn from_text(text: &str) -> Name {
+        let bytes = text.as_bytes();
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            if *byte == b'\\' && reads_as_escape(bytes, at) {
+                out.push(digit(bytes[at + 2]) << 4 | digit(bytes[at + 3]));
+                at += 4;
+            } else {
+                out.push(*byte);
+                at += 1;
+            }
+        }
+        Name(out.into())
+    }
+
     /// For JSON: valid UTF-8 as it is, other bytes escaped.
     pub fn text(&self) -> String {
         escape(&self.0, |_| false)
@@ -109,6 +126,11 @@ fn reads_as_escape(bytes: &[u8], at: usize) -> bool {
     matches!(bytes.get(at + 1..at + 4), Some([b'x', high, low]) if digit(high) && digit(low))
 }
 
+/// Value of a hex digit.
+const fn digit(byte: u8) -> u8 {
+    if byte.is_ascii_digit() { byte - b'0' } else { byte - b'a' + 10 }
+}
+
 fn hex(out: &mut String, bytes: &[u8]) {
     for byte in bytes {
         // Writing to a string does not fail.
@@ -123,19 +145,7 @@ mod tests {
     use super::*;
 
     fn unescape(text: &str) -> Vec<u8> {
-        let bytes = text.as_bytes();
-        let mut out = Vec::new();
-        let mut at = 0;
-        while at < bytes.len() {
-            if bytes[at] == b'\\' && reads_as_escape(bytes, at) {
-                out.push(u8::from_str_radix(&text[at + 2..at + 4], 16).unwrap());
-                at += 4;
-            } else {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-        out
+        Name::from_text(text).as_bytes().to_vec()
     }
 
     #[test]

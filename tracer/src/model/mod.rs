@@ -33,6 +33,8 @@ mod tests;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Ended, Event, Head, Kinds, Move, Name, Proc as ProcEvent, ProcId, Process, Reason, Seen, TableId};
 use crate::hist::Values;
 use crate::model::image::{ImageEnd, Open};
@@ -58,7 +60,8 @@ const STREAM_CRESTS: usize = 64;
 const LOST_LISTENERS: usize = 256;
 
 /// How to look at the events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Options {
     /// How long `live` must be still to count as settled, nanoseconds.
     pub settle_ns: u64,

@@ -3,7 +3,7 @@
 //! Field names are the JSON keys; `docs/fields.md` (made from `sink::fields`) says what each one means, with its unit.
 //! Times ending in `_ns` are boot time or durations in nanoseconds, counts are descriptors unless they say otherwise.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Exit, Kinds, Name};
 use crate::hist::Quantiles;
@@ -66,7 +66,7 @@ pub struct Report {
 }
 
 /// One moment on the boot clock and the wall clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// Boot time, nanoseconds.
     pub boot_ns: u64,
@@ -75,7 +75,7 @@ pub struct Anchor {
 }
 
 /// How the run command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootEnd {
     /// Its process id.
     pub pid: u32,
@@ -84,7 +84,8 @@ pub struct RootEnd {
 }
 
 /// How the kernel was hooked, and what was refused before that.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Plan {
     /// The backend chosen.
     pub backend: String,
@@ -103,7 +104,7 @@ pub struct Plan {
 }
 
 /// A backend that could not be used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// Which.
     pub backend: String,
@@ -127,7 +128,7 @@ pub struct Loss {
 }
 
 /// A time in which runs of a hook were missed. Marks set in it are upper bounds; after it every table was looked at again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// Boot time of the last moment at which nothing was missing.
     pub from_ns: u64,
@@ -138,7 +139,7 @@ pub struct Gap {
 }
 
 /// One counter of the kernel program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossCounter {
     /// Its name.
     pub name: String,
@@ -158,7 +159,8 @@ pub struct CoverageNote {
 }
 
 /// What the tracer itself used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Agent {
     /// Its process id.
     pub pid: u32,

@@ -61,8 +61,8 @@ pub(super) struct Wire<T>(pub T);
 // SAFETY: only used with `#[repr(C)]` boundary types of integers without padding.
 unsafe impl<T: Copy + 'static> aya::Pod for Wire<T> {}
 
-/// Loads the object with this kernel's offsets; nothing is attached yet.
-pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<Ebpf, ProbeError> {
+/// Loads the object with this kernel's offsets, and gives those too; nothing is attached yet.
+pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<(Ebpf, Offsets), ProbeError> {
     let path = options.btf.display().to_string();
     let bytes = fs::read(&options.btf).map_err(|source| ProbeError::NoBtf { path: path.clone(), source })?;
     let types = btf::Btf::parse(&bytes).map_err(|source| ProbeError::BadBtf { path, source })?;
@@ -100,7 +100,7 @@ pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<Ebpf, ProbeError>
     Array::<_, Wire<TableState>>::try_from(map)
         .and_then(|mut map| map.set(0, empty, 0))
         .map_err(|source| ProbeError::Map { map: "EMPTY", source: Box::new(source) })?;
-    Ok(ebpf)
+    Ok((ebpf, offsets.0))
 }
 
 fn config(options: &LoadOptions) -> Config {

@@ -13,6 +13,7 @@ mod selftest;
 pub mod session;
 mod stacks;
 mod walk;
+mod survey;
 
 pub use backend::Choice;
 pub use error::ProbeError;

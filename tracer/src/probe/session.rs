@@ -7,7 +7,7 @@ use aya::{
     maps::{Array, HashMap, MapData, PerCpuArray, RingBuf},
 };
 use fdtide_abi::{
-    Counter, Counters, ProcRow, TableState,
+    Counter, Counters, Offsets, ProcRow, TableState,
     event::{Header, TableRecord, record, table_reason},
     table::proc_flag,
 };
@@ -29,6 +29,7 @@ pub struct Session {
     ring: RingBuf<MapData>,
     /// Single installs and closes, where they were asked for.
     slots: Option<RingBuf<MapData>>,
+    pub(super) offsets: Offsets,
     backend: Backend,
     without: Vec<&'static str>,
     refused: Vec<(Backend, String)>,
@@ -79,7 +80,7 @@ impl Session {
     /// As [`Self::start`].
     pub fn open(choice: Choice, options: &LoadOptions) -> Result<Self, ProbeError> {
         let btf = attach::types()?;
-        let mut ebpf = load::load(options, &btf)?;
+        let (mut ebpf, offsets) = load::load(options, &btf)?;
         if options.debug {
             // Debug output is a convenience: the trace goes on without it.
             if let Err(error) = aya_log::EbpfLogger::init(&mut ebpf) {
@@ -100,6 +101,7 @@ impl Session {
             lifecycle,
             triggers: Vec::new(),
             ring,
+            offsets,
             backend: Backend::Syscall,
             without: Vec::new(),
             refused: Vec::new(),
@@ -335,12 +337,12 @@ pub fn boot_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn bytes_of<T: fdtide_abi::event::Record>(record: &T) -> &[u8] {
+pub(super) fn bytes_of<T: fdtide_abi::event::Record>(record: &T) -> &[u8] {
     // SAFETY: integers without padding, by the trait's contract.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(record).cast(), size_of::<T>()) }
 }
 
-fn map<'a>(ebpf: &'a Ebpf, name: &'static str) -> Result<&'a aya::maps::Map, ProbeError> {
+pub(super) fn map<'a>(ebpf: &'a Ebpf, name: &'static str) -> Result<&'a aya::maps::Map, ProbeError> {
     ebpf.map(name).ok_or(ProbeError::NotInObject(name))
 }
 

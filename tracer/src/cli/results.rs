@@ -1,0 +1,32 @@
+//! A report to where it is wanted: what a live trace and a recording share.
+
+use std::io;
+
+use anyhow::Context as _;
+
+use super::{args::Format, fail, sink_file::Output};
+use crate::{
+    model::{ExecRecord, Report},
+    sink,
+};
+
+/// Writes what is left to write: the report, or the exec records that did not stream by before it.
+pub(super) fn write(
+    mut report: Report,
+    mut rest: Vec<ExecRecord>,
+    format: Format,
+    mut output: Output,
+    deaf: bool,
+) -> anyhow::Result<()> {
+    let result = match format {
+        Format::Text => sink::text::write(&report, &mut output),
+        Format::Json => sink::json::write(&report, &mut output),
+        Format::Jsonl => {
+            rest.append(&mut report.execs);
+            // What was not seen belongs to the reader of the lines too, but not into them.
+            let _ = sink::text::write_coverage(&report, &mut io::stderr());
+            if deaf { Ok(()) } else { rest.iter().try_for_each(|record| sink::jsonl::write_exec(record, &mut output)) }
+        }
+    };
+    fail::written(result.and_then(|()| output.finish())).context("failed to write the results")
+}

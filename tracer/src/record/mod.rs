@@ -1,0 +1,30 @@
+//! Recordings: everything that went into a trace, in one file, to be looked at again later.
+//!
+//! A recording is one append-only Arrow IPC stream: schema with the [`Start`] as metadata, then batches of rows, one row for
+//! each [`Input`]. Its columns are for people and their tools; `raw` and `payload` hold what replaying needs. The format is
+//! described in `docs/recording.md`.
+
+mod columns;
+mod compat;
+mod error;
+mod file;
+mod frame;
+mod input;
+mod reader;
+mod row;
+mod start;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use columns::{PAYLOAD, RAW, TYPE};
+pub use compat::ABI;
+pub use error::ReadError;
+pub use file::RecordFile;
+pub use input::{Closing, Counted, Input, Note, Tap};
+pub use reader::{End, Reader};
+pub use start::{Continued, Depth, FORMAT, Host, Start};
+pub use writer::Writer;
+
+pub use crate::replay::load_report;
