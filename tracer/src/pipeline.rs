@@ -121,6 +121,11 @@ impl Pipeline {
         }
     }
 
+    /// What waits to be recorded is written now.
+    pub fn flush(&mut self) {
+        self.tick(u64::MAX);
+    }
+
     /// Where, when and how the trace was made.
     #[must_use]
     pub fn start(&self) -> &Start {

@@ -24,11 +24,24 @@ pub fn load_report(path: &Path) -> Result<Report, ReadError> {
 /// # Errors
 ///
 /// When nothing of it can be read.
-pub fn replay(path: &Path, stream: bool, mut completed: impl FnMut(ExecRecord)) -> Result<(Start, Report), ReadError> {
-    let mut reader = Reader::open(path)?;
+pub fn replay(path: &Path, stream: bool, completed: impl FnMut(ExecRecord)) -> Result<(Start, Report), ReadError> {
+    replay_with(|| Reader::open(path), stream, completed)
+}
+
+/// As [`replay`], of anything that can be read twice from its beginning.
+///
+/// # Errors
+///
+/// When nothing of it can be read.
+pub fn replay_with<R: Read>(
+    open: impl Fn() -> Result<Reader<R>, ReadError>,
+    stream: bool,
+    mut completed: impl FnMut(ExecRecord),
+) -> Result<(Start, Report), ReadError> {
+    let mut reader = open()?;
     let (mut pipeline, end) = run(&mut reader, stream, &mut completed);
     if !pipeline.has_ended() {
-        last_looks(Reader::open(path)?).into_iter().for_each(|event| pipeline.apply(&event));
+        last_looks(open()?).into_iter().for_each(|event| pipeline.apply(&event));
     }
     tell(&mut pipeline, &end);
     pipeline.drain_completed().into_iter().for_each(completed);

@@ -13,12 +13,12 @@ use crate::{
     record::{Depth, Input, RecordFile, Start},
 };
 
-/// How often tables are looked at, and a batch is due.
-const EVERY: Duration = Duration::from_secs(1);
+/// How often tables are looked at and all that waits is written, so that a kill loses less than a second.
+const EVERY: Duration = Duration::from_millis(500);
 /// Of the agent's time, looking at tables takes at most one part in so many.
 const SHARE: u64 = 20;
 /// Counters that have not changed are told again after so many looks: a sign of life.
-const QUIET: u32 = 60;
+const QUIET: u32 = 120;
 
 /// Work that is due from time to time.
 #[derive(Default)]
@@ -75,8 +75,9 @@ impl Recording {
             }
             let took = boot_ns().saturating_sub(now_ns);
             self.next_ns = now_ns + (took * SHARE).max(EVERY.as_nanos() as u64);
+            pipeline.flush();
         }
-        pipeline.tick(boot_ns());
+        pipeline.tick(now_ns);
     }
 
     /// Tables that have changed since the last look: should the trace be cut off, this is what is known of them.
