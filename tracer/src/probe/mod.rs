@@ -12,8 +12,8 @@ pub mod privileges;
 mod selftest;
 pub mod session;
 mod stacks;
-mod walk;
 mod survey;
+mod walk;
 
 pub use backend::Choice;
 pub use error::ProbeError;
