@@ -1,6 +1,10 @@
 //! `fdtide report`.
 
-use std::{io, path::Path, process::ExitCode};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context as _;
 
@@ -9,7 +13,7 @@ use super::{
     fail, results,
     sink_file::Output,
 };
-use crate::{record, replay, sink};
+use crate::{model::merge::Merged, replay, sink};
 
 /// Runs the verb.
 pub(super) fn report(args: &ReportArgs) -> ExitCode {
@@ -21,24 +25,46 @@ pub(super) fn report(args: &ReportArgs) -> ExitCode {
 
 fn try_report(args: &ReportArgs) -> anyhow::Result<()> {
     let output = Output::open(&args.output, args.format == Format::Jsonl)?;
-    let path = &args.recordings[0];
-    if args.format == Format::Jsonl {
-        return lines(path, output);
+    match (args.recordings.as_slice(), args.format) {
+        (paths, Format::Jsonl) => lines(paths, output),
+        ([path], format) => {
+            let (_, report) = replay::replay(path, false, |_| {}).with_context(|| path.display().to_string())?;
+            results::write(report, Vec::new(), format, output, false)
+        }
+        (paths, format) => together(paths, format, output),
     }
-    let report = record::load_report(path).with_context(|| path.display().to_string())?;
-    results::write(report, Vec::new(), args.format, output, false)
 }
 
-/// Exec records one by one, as they came live.
-fn lines(path: &Path, mut output: Output) -> anyhow::Result<()> {
+/// Exec records one by one, as they came live; of several recordings one after the other.
+fn lines(paths: &[PathBuf], mut output: Output) -> anyhow::Result<()> {
     let mut result = Ok(());
-    let (_, report) = replay::replay(path, true, |record| {
-        if result.is_ok() {
-            result = sink::jsonl::write_exec(&record, &mut output);
-        }
-    })
-    .with_context(|| path.display().to_string())?;
-    let deaf = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
-    fail::written(result).context("failed to write an exec record")?;
-    results::write(report, Vec::new(), Format::Jsonl, output, deaf)
+    for path in paths {
+        let mut one = |record: &_| {
+            if result.is_ok() {
+                result = sink::jsonl::write_exec(record, &mut output);
+            }
+        };
+        let (_, report) =
+            replay::replay(path, true, |record| one(&record)).with_context(|| path.display().to_string())?;
+        report.execs.iter().for_each(one);
+        let _ = sink::text::write_coverage(&report, &mut io::stderr());
+    }
+    fail::written(result.and_then(|()| output.finish())).context("failed to write the results")
+}
+
+fn together(paths: &[PathBuf], format: Format, mut output: Output) -> anyhow::Result<()> {
+    let one = |path: &PathBuf| {
+        let (start, report) = replay::replay(path, false, |_| {}).with_context(|| path.display().to_string())?;
+        Ok((start.host.name, name(path), report))
+    };
+    let merged = Merged::of(paths.iter().map(one).collect::<anyhow::Result<Vec<_>>>()?);
+    let result = match format {
+        Format::Json => sink::json::write(&merged, &mut output),
+        Format::Text | Format::Jsonl => sink::text::hosts::write(&merged, &mut output),
+    };
+    fail::written(result.and_then(|()| output.finish())).context("failed to write the results")
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

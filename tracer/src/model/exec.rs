@@ -184,13 +184,7 @@ impl Model {
 
     fn count(&mut self, record: &ExecRecord) {
         let key = (record.spawner.comm.clone(), record.program.clone());
-        let pair = self.values.entry(key).or_default();
-        if let Some(high) = record.spawn_window.high_water {
-            pair.window.add(high);
-        }
-        if let Some(high) = record.before_exec.high_water {
-            pair.before.add(high);
-        }
+        self.values.entry(key).or_default().count(record);
     }
 }
 

@@ -146,7 +146,7 @@ fn listening(lost: &mut LostListener, taken: &[Taken]) {
     lost.listening_after = last.map(Taken::listening);
 }
 
-fn histograms(mut pairs: Vec<((Name, Name), Pair)>) -> Vec<HistogramRow> {
+pub(super) fn histograms(mut pairs: Vec<((Name, Name), Pair)>) -> Vec<HistogramRow> {
     pairs.retain(|(_, pair)| !pair.window.is_empty());
     pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
     let row = |((spawner, program), pair): ((Name, Name), Pair)| HistogramRow {

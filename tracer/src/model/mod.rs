@@ -16,6 +16,7 @@ mod image;
 mod intern;
 mod listener;
 mod live;
+pub mod merge;
 mod process;
 mod record;
 pub mod report;
@@ -108,6 +109,17 @@ pub struct Model {
 struct Pair {
     window: Values,
     before: Values,
+}
+
+impl Pair {
+    fn count(&mut self, record: &ExecRecord) {
+        if let Some(high) = record.spawn_window.high_water {
+            self.window.add(high);
+        }
+        if let Some(high) = record.before_exec.high_water {
+            self.before.add(high);
+        }
+    }
 }
 
 impl Model {

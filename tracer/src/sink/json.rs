@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::model::Report;
+use serde::Serialize;
 
-/// Writes the report, indented, with a newline at its end. `docs/fields.md` lists the paths.
-pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a report, or several, indented, with a newline at its end. `docs/fields.md` lists the paths.
+pub fn write(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     serde_json::to_writer_pretty(&mut out, report)?;
     out.write_all(b"\n")?;

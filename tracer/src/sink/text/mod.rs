@@ -6,6 +6,7 @@ mod conclusion;
 mod crests;
 mod failures;
 mod growth;
+pub mod hosts;
 mod lives;
 mod orphans;
 mod tables;
