@@ -30,6 +30,14 @@ Examples:
 
 Exit status: 0 if there is a report; 2 if a recording could not be read.";
 
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  fdtide export build.fdtide --to parquet -o build.parquet
+  duckdb -c \"select program, quantile_disc(window_high_water, 0.99) from 'build.parquet' where seq > 0 group by all\"
+  fdtide export build.fdtide --to perfetto -o build.pftrace
+
+Exit status: 0 if it was written; 2 if fdtide failed.";
+
 /// Exact high-water marks of open descriptors, per exec, of a live process tree.
 #[derive(Debug, Parser)]
 #[command(name = "fdtide", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
@@ -52,6 +60,9 @@ pub(super) enum Verb {
     /// The report of a recording: the same as live
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
+    /// A recording in a form that other tools open
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArgs),
     /// Say what this kernel allows, which backend would be taken, and what is missing
     #[command(after_help = "Exit status: 0 if fdtide can run here; 1 if it can't.")]
     Doctor(DoctorArgs),
@@ -68,6 +79,33 @@ pub(super) struct ReportArgs {
     /// Recordings; those of several hosts are told together
     #[arg(required = true, value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExportArgs {
+    /// What for
+    #[arg(long, value_enum)]
+    pub to: To,
+    /// Where to write it; `-` is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// The recording
+    #[arg(value_name = "RECORDING")]
+    pub recording: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum To {
+    /// Rows for DuckDB, polars, pandas
+    Parquet,
+    /// The same rows, one JSON object per line
+    Jsonl,
+    /// The same rows for a spreadsheet
+    Csv,
+    /// High-water per exec for HdrHistogram's tools, a tag per spawner and program
+    Hdr,
+    /// Levels, execs, crests and failures over time, for ui.perfetto.dev
+    Perfetto,
 }
 
 #[derive(Debug, Args)]

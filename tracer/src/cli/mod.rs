@@ -3,6 +3,7 @@
 mod args;
 mod attach;
 mod doctor;
+mod export;
 mod fail;
 mod launch;
 mod recording;
@@ -31,6 +32,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Run(options) => run::run(&options, cli.debug),
         Verb::Attach(options) => attach::attach(&options, cli.debug),
         Verb::Report(options) => report::report(&options),
+        Verb::Export(options) => export::export(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
     }
 }

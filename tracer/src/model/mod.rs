@@ -50,6 +50,7 @@ pub use finish::End;
 pub use listener::LostListener;
 pub use live::{LiveExec, LiveFailure, LiveTable, LiveView};
 pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
+pub use when::{rfc3339, rfc3339_ns};
 
 /// Ended tables whose ids are remembered, so that a late record of one does not bring it back.
 const REMEMBERED: usize = 4096;

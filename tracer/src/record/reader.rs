@@ -9,7 +9,7 @@ use std::{
 use arrow_array::{Array, BinaryArray, DictionaryArray, RecordBatch, StringArray, cast::AsArray, types::Int32Type};
 use arrow_buffer::Buffer;
 use arrow_ipc::{convert::fb_to_schema, reader::StreamDecoder, root_as_message};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Schema};
 use serde::Deserialize;
 
 use super::{
@@ -40,6 +40,7 @@ pub struct Reader<R> {
     from: R,
     decoder: StreamDecoder,
     start: Start,
+    schema: Schema,
     end: Option<End>,
 }
 
@@ -91,13 +92,19 @@ impl<R: Read> Reader<R> {
             }
             return Err(ReadError::Foreign(format!("it has no column `{name}`")));
         }
-        Ok(Reader { from, decoder, start, end: None })
+        Ok(Reader { from, decoder, start, schema, end: None })
     }
 
     /// Where, when and how it was made.
     #[must_use]
     pub fn start(&self) -> &Start {
         &self.start
+    }
+
+    /// What its rows are made of.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// The next batch; none at the end, which [`Self::end`] then tells.

@@ -1,8 +1,11 @@
 //! From a [`Report`](crate::model::Report) to bytes, one file per format.
 
 pub mod fields;
+pub mod hdr;
 pub mod json;
 pub mod jsonl;
+pub mod perfetto;
+pub mod rows;
 pub mod text;
 
 #[cfg(test)]
