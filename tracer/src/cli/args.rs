@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::record::Trigger;
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   fdtide run -- cargo build                    what the build and all its processes held at most
@@ -38,6 +40,17 @@ Examples:
 
 Exit status: 0 if it was written; 2 if fdtide failed.";
 
+const RECORD_EXAMPLES: &str = "\
+Examples:
+  fdtide record -p $(pgrep -o postgres) --on failure -o /var/tmp/fdtide
+  fdtide record --keep 10m --max-bytes 64M --on 'headroom<100' -- ./server
+  kill -USR1 $(pgrep -x fdtide)                a dump now
+
+A dump is a recording: `fdtide report DUMP`. A last one is written at the end. After a kill -9 the segments are left, each
+a recording by itself.
+
+Exit status: as `fdtide run` with a command, else as `fdtide attach`.";
+
 /// Exact high-water marks of open descriptors, per exec, of a live process tree.
 #[derive(Debug, Parser)]
 #[command(name = "fdtide", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
@@ -57,6 +70,9 @@ pub(super) enum Verb {
     /// Trace a running process and all its present and future descendants
     #[command(after_help = ATTACH_EXAMPLES)]
     Attach(AttachArgs),
+    /// Keep the last stretch of a trace, and write it to a file when something happens
+    #[command(after_help = RECORD_EXAMPLES)]
+    Record(RecordArgs),
     /// The report of a recording: the same as live
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
@@ -66,6 +82,37 @@ pub(super) enum Verb {
     /// Say what this kernel allows, which backend would be taken, and what is missing
     #[command(after_help = "Exit status: 0 if fdtide can run here; 1 if it can't.")]
     Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RecordArgs {
+    /// How far back a dump reaches
+    #[arg(long, value_name = "T", default_value = "30m", value_parser = duration)]
+    pub keep: Duration,
+    /// How much is kept at most: 64K, 256M, 2G
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = bytes)]
+    pub max_bytes: u64,
+    /// Dump when this happens: `failure`, `headroom<N`; SIGUSR1 always does
+    #[arg(long, value_name = "WHAT", value_parser = trigger)]
+    pub on: Vec<Trigger>,
+    /// Folder for dumps, and for the segments until then
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub output: PathBuf,
+    /// How much is recorded
+    #[arg(long, value_enum, default_value_t = DepthChoice::Records)]
+    pub depth: DepthChoice,
+    /// A level counts as settled once it has been still for this long, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub settle: u64,
+    /// How to look into the kernel
+    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
+    pub backend: BackendChoice,
+    /// A running process, with all its descendants
+    #[arg(short, long, value_name = "PID", required_unless_present = "command", conflicts_with = "command")]
+    pub pid: Option<u32>,
+    /// A command to run
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -191,6 +238,41 @@ pub(super) enum BackendChoice {
     Syscall,
 }
 
+/// A size: bytes, or with K, M, G.
+fn bytes(text: &str) -> Result<u64, String> {
+    let (number, shift) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("`{text}` is no size: use a number and K, M or G"))?;
+    number.checked_mul(1 << shift).filter(|size| *size >= 1 << 16).ok_or_else(|| "at least 64K".to_owned())
+}
+
+/// `failure`, or `headroom<N`.
+fn trigger(text: &str) -> Result<Trigger, String> {
+    match text.strip_prefix("headroom<") {
+        Some(least) => {
+            least.parse().map(Trigger::Headroom).map_err(|_| format!("`{least}` is no number of descriptors"))
+        }
+        None if text == "failure" => Ok(Trigger::Failure),
+        None => Err("use `failure` or `headroom<N`".to_owned()),
+    }
+}
+
+impl Common {
+    /// What nobody has said anything about.
+    pub(super) fn unsaid() -> Result<Self, clap::Error> {
+        #[derive(Parser)]
+        struct Only {
+            #[command(flatten)]
+            common: Common,
+        }
+        Only::try_parse_from(["fdtide"]).map(|only| only.common)
+    }
+}
+
 /// A number and its unit: ms, s (or nothing), m, h.
 fn duration(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -223,6 +305,20 @@ mod tests {
         assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
         assert!(duration("5 parsecs").unwrap_err().contains("parsecs"));
         assert!(duration("s").is_err() && duration("-1s").is_err() && duration("9e99h").is_err());
+    }
+
+    #[test]
+    fn sizes_and_triggers_are_checked() {
+        assert_eq!((bytes("64K"), bytes("256M"), bytes("2g")), (Ok(1 << 16), Ok(1 << 28), Ok(1 << 31)));
+        assert!(bytes("1K").is_err() && bytes("M").is_err() && bytes("99999999999G").is_err() && bytes("").is_err());
+        assert_eq!(trigger("headroom<100"), Ok(Trigger::Headroom(100)));
+        assert_eq!(trigger("failure"), Ok(Trigger::Failure));
+        assert!(trigger("headroom<x").is_err() && trigger("smoke").is_err());
+        assert!(Cli::try_parse_from(["fdtide", "record"]).is_err());
+        assert!(Cli::try_parse_from(["fdtide", "record", "-p", "1", "--", "true"]).is_err());
+        let cli = Cli::try_parse_from(["fdtide", "record", "--on", "failure", "--", "ls", "-l"]).unwrap();
+        let Verb::Record(record) = cli.verb else { panic!("not record") };
+        assert_eq!(record.command, ["ls", "-l"]);
     }
 
     #[test]

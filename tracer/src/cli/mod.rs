@@ -6,6 +6,7 @@ mod doctor;
 mod export;
 mod fail;
 mod launch;
+mod record;
 mod recording;
 mod report;
 mod results;
@@ -33,6 +34,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Attach(options) => attach::attach(&options, cli.debug),
         Verb::Report(options) => report::report(&options),
         Verb::Export(options) => export::export(&options),
+        Verb::Record(options) => record::record(&options, cli.debug),
         Verb::Doctor(options) => doctor::doctor(&options),
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     model::Options,
     pipeline::{self, Pipeline},
     probe::{Session, session::boot_ns},
-    record::{Depth, Input, RecordFile, Start},
+    record::{Depth, Input, RecordFile, Start, Tap},
 };
 
 /// How often tables are looked at and all that waits is written, so that a kill loses less than a second.
@@ -47,22 +47,22 @@ pub(super) fn depth(common: &Common) -> Depth {
     }
 }
 
-/// A trace that starts now, into this file if there is one.
+/// A trace that starts now, shown to `tap` if it gives one.
 pub(super) fn begin(
     session: &Session,
     common: &Common,
     command: Vec<String>,
     options: Options,
-    file: Option<RecordFile>,
-) -> (Pipeline, Option<Recording>) {
+    tap: impl FnOnce(&Start) -> anyhow::Result<Option<Box<dyn Tap>>>,
+) -> anyhow::Result<(Pipeline, Option<Recording>)> {
     let start: Start = pipeline::start(session, command, options, depth(common));
-    let recording = file.is_some().then(Recording::default);
+    let tap = tap(&start)?;
+    let recording = tap.is_some().then(Recording::default);
     let mut pipeline = Pipeline::new(start, options.stream);
-    if let Some(mut file) = file {
-        file.begin(pipeline.start());
-        pipeline.record(Box::new(file));
+    if let Some(tap) = tap {
+        pipeline.record(tap);
     }
-    (pipeline, recording)
+    Ok((pipeline, recording))
 }
 
 impl Recording {

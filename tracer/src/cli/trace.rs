@@ -19,7 +19,7 @@ use crate::{
     model::{Gap, Options, RootEnd},
     pipeline::{self, Pipeline},
     probe::{Backend, Choice, LoadOptions, Session, privileges, session::boot_ns},
-    record::{Depth, Input},
+    record::{Depth, Input, Start, Tap},
     sink,
 };
 
@@ -49,9 +49,24 @@ impl Trace {
 
     /// Opens the outputs, then loads and attaches. Needs an entered runtime.
     pub(super) fn start(common: &Common, command: Vec<String>, debug: bool) -> anyhow::Result<Self> {
+        let file = recording::create(common)?;
+        Self::start_with(common, command, debug, |start| {
+            Ok(file.map(|mut file| -> Box<dyn Tap> {
+                file.begin(start);
+                Box::new(file)
+            }))
+        })
+    }
+
+    /// As [`Self::start`], shown to what `tap` gives; for verbs that record in their own way.
+    pub(super) fn start_with(
+        common: &Common,
+        command: Vec<String>,
+        debug: bool,
+        tap: impl FnOnce(&Start) -> anyhow::Result<Option<Box<dyn Tap>>>,
+    ) -> anyhow::Result<Self> {
         let stream = common.format == Format::Jsonl;
         let output = Output::open(&common.output, stream)?;
-        let file = recording::create(common)?;
         let settle_ns = common.settle * 1_000_000;
         let choice = match common.backend {
             BackendChoice::Auto => Choice::from_env(),
@@ -66,7 +81,7 @@ impl Trace {
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .context("failed to wait for records")?;
         let options = Options { settle_ns, stream, ..Options::default() };
-        let (pipeline, recording) = recording::begin(&session, common, command, options, file);
+        let (pipeline, recording) = recording::begin(&session, common, command, options, tap)?;
         Ok(Self {
             session,
             ring,
@@ -90,6 +105,16 @@ impl Trace {
     pub(super) fn waiting(&mut self, pid: u32) -> anyhow::Result<()> {
         self.session.add_waiting(pid)?;
         self.take()
+    }
+
+    /// What it all goes through, for verbs that record in their own way.
+    pub(super) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Nobody reads the exec records.
+    pub(super) fn mute(&mut self) {
+        self.deaf = true;
     }
 
     /// Traced processes that have not ended.

@@ -8,11 +8,13 @@ mod columns;
 mod compat;
 mod error;
 mod file;
+mod flight;
 mod frame;
 mod input;
 mod reader;
 mod row;
 mod start;
+mod trigger;
 mod writer;
 
 #[cfg(test)]
@@ -22,9 +24,11 @@ pub use columns::{PAYLOAD, RAW, TYPE};
 pub use compat::ABI;
 pub use error::ReadError;
 pub use file::RecordFile;
+pub use flight::{Flight, Keep, Shared};
 pub use input::{Closing, Counted, Input, Note, Tap};
 pub use reader::{End, Reader};
 pub use start::{Continued, Depth, FORMAT, Host, Start};
+pub use trigger::Trigger;
 pub use writer::Writer;
 
 pub use crate::replay::load_report;

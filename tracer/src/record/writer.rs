@@ -44,7 +44,20 @@ impl<W: Write> Writer<W> {
     /// # Errors
     ///
     /// When it can't be written.
-    pub fn new(mut out: W, start: &Start) -> io::Result<Writer<W>> {
+    pub fn new(out: W, start: &Start) -> io::Result<Writer<W>> {
+        Writer::begin(out, start, true)
+    }
+
+    /// Goes on with a stream that began with this start, and whose end was not written.
+    ///
+    /// # Errors
+    ///
+    /// When the start can't be encoded.
+    pub fn resume(out: W, start: &Start) -> io::Result<Writer<W>> {
+        Writer::begin(out, start, false)
+    }
+
+    fn begin(mut out: W, start: &Start, new: bool) -> io::Result<Writer<W>> {
         let start = Start { format: FORMAT, abi: compat::ABI, layout: compat::layout(), ..start.clone() };
         let columns = Columns::new(serde_json::to_string(&start)?);
         let options = IpcWriteOptions::try_new(8, false, arrow_ipc::MetadataVersion::V5)
@@ -54,7 +67,7 @@ impl<W: Write> Writer<W> {
         let schema = columns.schema();
         let message =
             IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(schema, &mut tracker, &options);
-        let written = frame::write(&mut out, &message)? as u64;
+        let written = if new { frame::write(&mut out, &message)? as u64 } else { 0 };
         Ok(Writer {
             out,
             anchor: start.anchor,

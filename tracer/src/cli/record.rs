@@ -1,0 +1,188 @@
+//! `fdtide record`: a flight recorder.
+
+use std::{cell::RefCell, process::ExitCode, rc::Rc};
+
+use anyhow::Context as _;
+
+use super::{
+    args::{Common, Format, RecordArgs},
+    fail,
+    launch::{self, Held, Refusal, Running},
+    signals::{self, Signal, Signals},
+    trace::Trace,
+};
+use crate::{
+    event::Exit,
+    model::RootEnd,
+    pipeline,
+    probe::session::boot_ns,
+    record::{Flight, Keep, Shared, Tap},
+};
+
+/// Signals that end the trace of a running process; a command gets them passed on.
+const ENDING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// Runs the verb.
+pub(super) fn record(args: &RecordArgs, debug: bool) -> ExitCode {
+    match try_record(args, debug) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fail::report(&error, if args.command.is_empty() { fail::OTHER } else { fail::RUN }),
+    }
+}
+
+fn try_record(args: &RecordArgs, debug: bool) -> anyhow::Result<u8> {
+    if args.pid == Some(std::process::id()) {
+        anyhow::bail!("that process is fdtide itself, which never traces itself: name another");
+    }
+    // As in `run`: first of all.
+    let held = match args.command.as_slice() {
+        [] => None,
+        command => Some(Held::fork(command, None).context("failed to fork")?),
+    };
+    let (mut recorder, runtime) = match Recorder::prepare(args, debug, held.as_ref()) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            held.into_iter().for_each(Held::abandon);
+            return Err(error);
+        }
+    };
+    let running = match held.map(Held::release).transpose().context("failed to start the command")? {
+        Some(Err(refusal)) => return Ok(refused(args, &refusal)),
+        Some(Ok(running)) => Some(running),
+        None => None,
+    };
+    let exit = runtime.block_on(recorder.follow(running.as_ref()))?;
+    let root = running.as_ref().map(|running| RootEnd { pid: running.pid(), exit });
+    recorder.finish(root)?;
+    Ok(match running {
+        Some(_) => exit.map_or(fail::RUN, launch::code),
+        None => 0,
+    })
+}
+
+fn refused(args: &RecordArgs, refusal: &Refusal) -> u8 {
+    let program = args.command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    match refusal {
+        Refusal::NotFound => {
+            fail::say(&format!("no program `{program}` was found"));
+            127
+        }
+        Refusal::NotExecutable(errno) => {
+            fail::say(&format!("`{program}` can't be executed: {}", std::io::Error::from_raw_os_error(*errno)));
+            126
+        }
+    }
+}
+
+struct Recorder {
+    trace: Trace,
+    flight: Shared,
+    signals: Signals,
+}
+
+impl Recorder {
+    fn prepare(
+        args: &RecordArgs,
+        debug: bool,
+        held: Option<&Held>,
+    ) -> anyhow::Result<(Recorder, tokio::runtime::Runtime)> {
+        let common = Common {
+            settle: args.settle,
+            backend: args.backend,
+            depth: args.depth,
+            // Execs need not be kept in memory: they are in the recording.
+            format: Format::Jsonl,
+            ..Common::unsaid()?
+        };
+        let blocked: Vec<i32> = ENDING.iter().copied().chain([libc::SIGUSR1, libc::SIGCHLD]).collect();
+        let set = signals::block(&blocked).context("failed to block signals")?;
+        let runtime = Trace::runtime()?;
+        let entered = runtime.enter();
+        let keep = Keep {
+            keep_ns: u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX),
+            max_bytes: args.max_bytes,
+            triggers: args.on.clone(),
+        };
+        let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let mut flight = None;
+        let mut trace = Trace::start_with(&common, command, debug, |start| {
+            let made = Flight::create(&args.output, keep, start.clone()).with_context(|| {
+                format!("failed to record below `{}`: name a folder that can be written", args.output.display())
+            })?;
+            let shared: Shared = Rc::new(RefCell::new(made));
+            flight = Some(Rc::clone(&shared));
+            Ok(Some(Box::new(shared) as Box<dyn Tap>))
+        })?;
+        let flight = flight.context("failed to begin a recording")?;
+        trace.mute();
+        match (held, args.pid) {
+            (Some(held), _) => trace.waiting(held.pid())?,
+            (None, Some(pid)) => trace.target(pid)?,
+            (None, None) => anyhow::bail!("nothing to trace: name a process or a command"),
+        }
+        trace.settle_down();
+        let signals = Signals::new(&set).context("failed to listen to signals")?;
+        drop(entered);
+        Ok((Recorder { trace, flight, signals }, runtime))
+    }
+
+    /// Takes records until the command, or the tree, has ended, or a signal ends the trace.
+    async fn follow(&mut self, running: Option<&Running>) -> anyhow::Result<Option<Exit>> {
+        let mut exit = None;
+        while exit.is_none() && (running.is_some() || self.trace.alive() > 0) {
+            tokio::select! {
+                records = self.trace.records() => records?,
+                signal = self.signals.next() => match (signal.context("failed to read signals")?, running) {
+                    (Signal { number: libc::SIGUSR1, .. }, _) => self.dump("asked")?,
+                    (Signal { number: libc::SIGCHLD, .. }, Some(running)) => exit = running.try_wait()?,
+                    (Signal { number: libc::SIGCHLD, .. }, None) => {}
+                    (Signal { from_kernel: true, .. }, Some(_)) => {}
+                    (Signal { number, .. }, Some(running)) => running.signal(number),
+                    (_, None) => break,
+                },
+            }
+            self.tend()?;
+        }
+        Ok(exit)
+    }
+
+    /// A new segment, or a dump, if it is time.
+    fn tend(&mut self) -> anyhow::Result<()> {
+        let now_ns = boot_ns();
+        let due = self.flight.borrow_mut().is_due(now_ns);
+        if let Some(why) = due {
+            self.dump(why)?;
+        }
+        if self.flight.borrow().is_full(now_ns) {
+            let mut state = Vec::new();
+            self.trace.session().processes(|bytes| state.push(bytes.to_vec()))?;
+            self.trace.session().snapshot(|bytes| state.push(bytes.to_vec()))?;
+            let mut flight = self.flight.borrow_mut();
+            if let Err(error) = flight.rotate(now_ns, &state) {
+                flight.failed(&error);
+            }
+        }
+        Ok(())
+    }
+
+    fn dump(&mut self, why: &str) -> anyhow::Result<()> {
+        let mut tables = Vec::new();
+        let session = self.trace.session();
+        session.snapshot(|bytes| tables.push(bytes.to_vec()))?;
+        let closing = pipeline::closing(&session.coverage()?, None);
+        match self.flight.borrow_mut().dump(why, &tables, &closing) {
+            Ok(path) => fail::say(&format!("dumped to `{}`", path.display())),
+            Err(error) => log::warn!("failed to dump the recording: {error}; the recorder goes on"),
+        }
+        Ok(())
+    }
+
+    fn finish(self, root: Option<RootEnd>) -> anyhow::Result<()> {
+        let Recorder { trace, flight, .. } = self;
+        trace.finish(root)?;
+        if let Some(path) = flight.borrow().dumps().last() {
+            fail::say(&format!("the last of it is in `{0}`; `fdtide report {0}` tells", path.display()));
+        }
+        Ok(())
+    }
+}
