@@ -8,24 +8,23 @@ use std::io;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use fdtide::{
-    model::{Options, Plan},
     pipeline::Pipeline,
-    probe::Stopped,
+    record::{Input, Start},
     sink,
 };
 
 const EXECS: u32 = 1000;
 
 fn fed() -> Pipeline {
-    let mut pipeline = Pipeline::new(Options::default());
+    let mut pipeline = Pipeline::new(Start::default(), false);
     for record in support::run(EXECS) {
-        pipeline.feed(&record);
+        pipeline.take(Input::Record(&record));
     }
     pipeline
 }
 
 fn benches(c: &mut Criterion) {
-    let finish = |pipeline: Pipeline| pipeline.finish(Plan::default(), &Stopped::default(), Vec::new(), None);
+    let finish = |pipeline: Pipeline| pipeline.finish();
     let mut group = c.benchmark_group("report of 1,000 execs");
     group.bench_function("make", |bench| bench.iter_batched(fed, finish, BatchSize::LargeInput));
     let report = finish(fed());

@@ -73,7 +73,12 @@ fn tell(pipeline: &mut Pipeline, end: &End) {
         _ if pipeline.has_ended() => return,
         End::Damaged => "the recording is damaged: this is what could be read before the damage".to_owned(),
         End::Unreadable(error) => format!("the recording could be read in part only ({error}): copy it and try again"),
-        End::Whole | End::Cut => {
+        End::Whole => {
+            "the recording is one segment of a flight recorder: what came after is in the next one, and what ended then \
+             is told as running"
+                .to_owned()
+        }
+        End::Cut => {
             "the recording breaks off: the agent was killed, or the file was cut; at most the second before is missing, \
              and what ended after is told as running"
                 .to_owned()

@@ -54,12 +54,22 @@ const ROOMS: &[(&str, &[&str])] = &[
             "libc::",
         ],
     ),
+    (
+        "src/record",
+        &["crate::probe", "crate::sink", "crate::cli", "crate::pipeline", "std::time", "std::thread", "tokio", "aya::"],
+    ),
     ("src/gate", &["std::io", "std::fs", "println!", "eprintln!", "crate::probe", "crate::event", "crate::sink"]),
 ];
 
 /// What only one place may name.
-const ONLY: &[(&str, &[&str])] =
-    &[("aya::", &["src/probe"]), ("hdrhistogram::", &["src/hist.rs"]), ("clap::", &["src/cli"])];
+const ONLY: &[(&str, &[&str])] = &[
+    ("aya::", &["src/probe"]),
+    ("hdrhistogram::", &["src/hist.rs"]),
+    ("clap::", &["src/cli"]),
+    ("arrow_ipc::", &["src/record"]),
+    ("parquet::", &["src/sink/rows"]),
+    ("prost::", &["src/sink/perfetto"]),
+];
 
 /// Every source file below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -149,7 +159,9 @@ fn the_handlers_of_the_kernel_program_do_not_know_the_hooks() {
 
 #[test]
 fn the_rooms_are_where_they_are_looked_for() {
-    for room in ["src/kernel", "src/probe", "src/event", "src/model", "src/sink", "../tracer-ebpf/src/abi"] {
+    for room in
+        ["src/kernel", "src/probe", "src/event", "src/model", "src/sink", "src/record", "../tracer-ebpf/src/abi"]
+    {
         assert!(!sources(&root().join(room)).is_empty(), "{room} has no files");
     }
     assert!(names("use std::fs;", "std::fs") && !names("use my_std::fs;", "std::fs"));

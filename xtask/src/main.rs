@@ -13,6 +13,7 @@ mod lint;
 mod needs;
 mod paths;
 mod provenance;
+mod python;
 mod setup;
 mod sh;
 mod steps;

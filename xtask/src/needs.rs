@@ -27,6 +27,8 @@ pub enum Source {
     Apt(&'static [&'static str]),
     /// A crate with a binary: name, version, features.
     Crate(&'static str, &'static str, &'static [&'static str]),
+    /// Python packages, each with its version, in an environment of their own in the target folder.
+    Python(&'static [&'static str]),
     /// A component of rustup's toolchain in use.
     Component(&'static str),
 }
@@ -57,8 +59,12 @@ const fn optional(need: Need) -> Need {
     Need { optional: true, ..need }
 }
 
+/// What recordings and exports are read with in tests: the newest at the time of writing.
+const READERS: &[&str] =
+    &["duckdb==2.0.1", "hdrhistogram==0.10.8", "perfetto==0.59.1", "polars==2.1.0", "protobuf==7.36.2"];
+
 /// In the order in which they must be installed.
-pub const NEEDS: [Need; 13] = [
+pub const NEEDS: [Need; 14] = [
     need(Purpose::Build, "C linker", || says("cc", "--version"), Source::Apt(&["gcc", "libc6-dev"]), "install gcc"),
     need(
         Purpose::Ebpf,
@@ -112,8 +118,15 @@ pub const NEEDS: [Need; 13] = [
         Purpose::Test,
         "python3",
         || says("python3", "--version"),
-        Source::Apt(&["python3"]),
+        Source::Apt(&["python3", "python3-venv"]),
         "install python3",
+    )),
+    optional(need(
+        Purpose::Test,
+        "polars, DuckDB, HdrHistogram and Perfetto's bindings for Python",
+        || crate::python::found(READERS),
+        Source::Python(READERS),
+        "see why pip failed to install them",
     )),
     optional(need(Purpose::Test, "node", || says("node", "--version"), Source::Apt(&["nodejs"]), "install Node.js")),
     optional(need(Purpose::Test, "postgres", postgres, Source::Apt(&["postgresql"]), "install a PostgreSQL server")),

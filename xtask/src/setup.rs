@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{
     needs::{LLVM_PREFIX, NEEDS, Need, Purpose, Source},
-    sh,
+    python, sh,
 };
 
 /// Without a flag: everything.
@@ -76,6 +76,7 @@ impl Installer {
         match need.source {
             Source::Apt(packages) => self.apt(packages),
             Source::Crate(name, version, features) => install_crate(name, version, features),
+            Source::Python(packages) => python::install(packages),
             Source::Component(name) => sh::run(Command::new("rustup").args(["component", "add", name])),
         }
     }

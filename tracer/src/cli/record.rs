@@ -47,7 +47,10 @@ fn try_record(args: &RecordArgs, debug: bool) -> anyhow::Result<u8> {
         }
     };
     let running = match held.map(Held::release).transpose().context("failed to start the command")? {
-        Some(Err(refusal)) => return Ok(refused(args, &refusal)),
+        Some(Err(refusal)) => {
+            recorder.flight.borrow_mut().discard();
+            return Ok(refused(args, &refusal));
+        }
         Some(Ok(running)) => Some(running),
         None => None,
     };

@@ -26,6 +26,9 @@ use crate::{
 /// How often the ring is looked into when nobody says that there is something.
 const LAG: Duration = Duration::from_millis(250);
 
+/// The same where every single install is wanted, whose ring wakes nobody.
+const SHORT_LAG: Duration = Duration::from_millis(10);
+
 /// A running trace.
 pub(super) struct Trace {
     session: Session,
@@ -37,6 +40,7 @@ pub(super) struct Trace {
     /// When the hooks were last asked whether they missed anything.
     checked: Instant,
     checked_ns: u64,
+    lag: Duration,
     /// The reader of streamed results has gone.
     deaf: bool,
 }
@@ -80,7 +84,7 @@ impl Trace {
         // SAFETY: the descriptor stays the same and open for as long as the registration owns it.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .context("failed to wait for records")?;
-        let options = Options { settle_ns, stream, ..Options::default() };
+        let options = Options { settle_ns, stream };
         let (pipeline, recording) = recording::begin(&session, common, command, options, tap)?;
         Ok(Self {
             session,
@@ -91,6 +95,7 @@ impl Trace {
             output,
             checked: Instant::now(),
             checked_ns: boot_ns(),
+            lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
         })
     }
@@ -133,7 +138,7 @@ impl Trace {
     pub(super) async fn records(&mut self) -> anyhow::Result<()> {
         tokio::select! {
             ready = self.ring.readable() => ready.context("failed to wait for records")?.clear_ready(),
-            () = tokio::time::sleep(LAG) => {}
+            () = tokio::time::sleep(self.lag) => {}
         }
         self.take()?;
         if self.checked.elapsed() >= LAG {

@@ -215,6 +215,14 @@ impl Flight {
         Ok(path)
     }
 
+    /// Nothing worth keeping has happened: leaves no segments behind.
+    pub fn discard(&mut self) {
+        self.current = None;
+        if let Err(error) = fs::remove_dir_all(&self.segments_folder) {
+            log::warn!("failed to remove `{}`: {error}", self.segments_folder.display());
+        }
+    }
+
     /// Dumps so far.
     #[must_use]
     pub fn dumps(&self) -> &[PathBuf] {

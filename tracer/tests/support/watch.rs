@@ -7,6 +7,7 @@ use fdtide::{
     model::{Options, Report},
     pipeline::{self, Pipeline},
     probe::{Choice, LoadOptions, Session},
+    record::{Depth, Input},
 };
 use serde_json::Value;
 
@@ -30,7 +31,8 @@ impl Watch {
     /// Loads and attaches the hooks; nothing is traced yet.
     pub fn start() -> Self {
         let session = Session::open(Choice::from_env(), &LoadOptions::default()).expect("a session");
-        Self { session, pipeline: Pipeline::new(Options::default()), seen: Seen::default() }
+        let start = pipeline::start(&session, Vec::new(), Options::default(), Depth::Records);
+        Self { session, pipeline: Pipeline::new(start, false), seen: Seen::default() }
     }
 
     /// Traces a process and its descendants.
@@ -43,7 +45,7 @@ impl Watch {
         let Self { session, pipeline, seen } = self;
         session.drain(|bytes| {
             seen.apply(&decode(bytes).expect("a record of this version"));
-            pipeline.feed(bytes);
+            pipeline.take(Input::Record(bytes));
         });
     }
 
@@ -121,10 +123,10 @@ impl Watch {
     pub fn finish(mut self) -> Report {
         self.take();
         let Self { session, mut pipeline, .. } = self;
-        let plan = pipeline::plan(&session);
-        let stopped = session.stop(|bytes| pipeline.feed(bytes)).expect("it stops");
+        let stopped = session.stop(|bytes| pipeline.take(Input::Record(bytes))).expect("it stops");
         assert_eq!(stopped.lost(), 0);
-        pipeline.finish(plan, &stopped, Vec::new(), None)
+        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, None))));
+        pipeline.finish()
     }
 }
 
