@@ -50,6 +50,7 @@ impl Model {
         let censuses = std::mem::take(&mut self.censuses);
         self.seen.stray_rows = censuses.stray;
         let taken = censuses.into_taken();
+        self.stacks.find_functions();
         for row in &mut growth {
             opened_by(row, &taken, &self.stacks);
         }

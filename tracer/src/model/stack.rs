@@ -1,6 +1,7 @@
 //! User stacks: which function opened what.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::event::{Frame, Stack};
 use crate::model::census::Taken;
@@ -20,28 +21,55 @@ const LIBRARIES: [&str; 6] = ["libc.so", "libc-", "ld-linux", "libpthread", "ld-
 
 /// Stacks by their identity.
 #[derive(Clone, Debug, Default)]
-pub struct Stacks(HashMap<u32, Vec<Frame>>);
+pub struct Stacks {
+    frames: HashMap<u32, Vec<Frame>>,
+    functions: HashMap<u32, String>,
+}
 
 impl Stacks {
     /// Takes a stack.
     pub fn add(&mut self, stack: &Stack) {
-        if self.0.len() < STACKS || self.0.contains_key(&stack.id) {
-            self.0.insert(stack.id, stack.frames.clone());
+        if self.frames.len() < STACKS || self.frames.contains_key(&stack.id) {
+            self.frames.insert(stack.id, stack.frames.clone());
         }
     }
 
-    /// The function that a stack stands for: the innermost that is neither a library's nor a wrapper.
+    /// The function that a stack stands for, once [`Stacks::find_functions`] has looked.
     pub fn function(&self, id: Option<u32>) -> Option<String> {
-        let frames = self.0.get(&id?)?;
-        let own = frames.iter().find(|frame| is_own(frame));
-        own.or(frames.iter().find(|frame| frame.symbol.is_some())).and_then(|frame| frame.symbol.clone())
+        self.functions.get(&id?).cloned()
+    }
+
+    /// Finds for each stack the function that it stands for: the innermost that is neither a library's nor a wrapper, nor
+    /// a helper through which other stacks went as well. A helper is told by a branch: stacks that are alike up to it, and
+    /// differ further out. Branches in the outer half are other callers of the whole work, which makes no helper of it.
+    pub fn find_functions(&mut self) {
+        let mut callers: HashMap<u64, Option<u64>> = HashMap::new();
+        for frames in self.frames.values() {
+            for (path, caller) in paths(frames) {
+                let known = callers.entry(path).or_insert(Some(caller));
+                if *known != Some(caller) {
+                    *known = None;
+                }
+            }
+        }
+        let helpers = |frames: &[Frame]| {
+            let branch = |(path, _): (u64, u64)| callers.get(&path) == Some(&None);
+            let branches = paths(frames).map(branch).collect::<Vec<_>>();
+            branches.iter().rposition(|branch| *branch).map_or(0, |last| last + 1)
+        };
+        let found = self.frames.iter().filter_map(|(id, frames)| {
+            let own = |from: usize| frames.iter().skip(from).find(|frame| is_own(frame));
+            let frame = own(helpers(frames)).or(own(0)).or(frames.iter().find(|frame| frame.symbol.is_some()))?;
+            Some((*id, frame.symbol.clone()?))
+        });
+        self.functions = found.collect();
     }
 
     /// Stacks of a census with the same functions as one, most descriptors first.
     pub fn rows(&self, taken: &Taken) -> Vec<StackRow> {
         let mut groups: BTreeMap<(Vec<String>, &'static str), StackRow> = BTreeMap::new();
         for row in &taken.rows {
-            let Some((id, frames)) = row.stack.and_then(|id| Some((id, self.0.get(&id)?))) else { continue };
+            let Some((id, frames)) = row.stack.and_then(|id| Some((id, self.frames.get(&id)?))) else { continue };
             let key = (frames.iter().map(place).collect(), row.kind.name());
             let group = groups.entry(key).or_insert_with(|| StackRow {
                 table: taken.census.table.0,
@@ -63,6 +91,23 @@ impl Stacks {
         rows.truncate(ROWS);
         rows
     }
+}
+
+/// For each frame of the inner half: what leads to it from the innermost one, and who called it.
+fn paths(frames: &[Frame]) -> impl Iterator<Item = (u64, u64)> {
+    let mut path = 0;
+    let inner = frames.iter().zip(frames.iter().skip(1)).take(frames.len() / 2);
+    inner.map(move |(frame, caller)| {
+        path = mix(path, &place(frame));
+        (path, mix(0, &place(caller)))
+    })
+}
+
+fn mix(seed: u64, name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    seed.hash(&mut hasher);
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn is_own(frame: &Frame) -> bool {
@@ -102,6 +147,16 @@ mod tests {
         }
     }
 
+    fn function(stacks: &[&[&str]], id: usize) -> Option<String> {
+        let mut all = Stacks::default();
+        for (id, names) in (0..).zip(stacks) {
+            let frames = names.iter().map(|name| frame("/opt/burst", Some(name))).collect();
+            all.add(&Stack { at_ns: 1, id, frames });
+        }
+        all.find_functions();
+        all.function(Some(id as u32))
+    }
+
     #[test]
     fn the_function_is_the_programs_own() {
         let mut stacks = Stacks::default();
@@ -112,10 +167,22 @@ mod tests {
             frame("/opt/burst", Some("main")),
         ];
         stacks.add(&Stack { at_ns: 1, id: 3, frames });
-        assert_eq!(stacks.function(Some(3)).as_deref(), Some("burst::prepare::eager"));
         stacks.add(&Stack { at_ns: 1, id: 4, frames: vec![frame("/usr/lib/libc.so.6", Some("openat64"))] });
-        assert_eq!(stacks.function(Some(4)).as_deref(), Some("openat64"), "better than nothing");
         stacks.add(&Stack { at_ns: 1, id: 5, frames: vec![frame("", None)] });
+        stacks.find_functions();
+        assert_eq!(stacks.function(Some(3)).as_deref(), Some("burst::prepare::eager"));
+        assert_eq!(stacks.function(Some(4)).as_deref(), Some("openat64"), "better than nothing");
         assert_eq!((stacks.function(Some(5)), stacks.function(Some(6)), stacks.function(None)), (None, None, None));
+    }
+
+    #[test]
+    fn a_helper_that_others_use_too_is_not_the_function() {
+        let eager: &[&str] = &["open", "open_at", "eager", "one", "all", "work", "thread", "main"];
+        let folder: &[&str] = &["open", "open_at", "prepare", "one", "all", "work", "thread", "main"];
+        assert_eq!(function(&[eager, folder], 0).as_deref(), Some("eager"));
+        assert_eq!(function(&[eager, folder], 1).as_deref(), Some("prepare"));
+        assert_eq!(function(&[eager, eager], 0).as_deref(), Some("open"), "nothing tells that it is a helper");
+        let elsewhere: &[&str] = &["open", "open_at", "eager", "one", "all", "work", "main", "start"];
+        assert_eq!(function(&[eager, elsewhere], 0).as_deref(), Some("open"), "other callers of the whole work");
     }
 }

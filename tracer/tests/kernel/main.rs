@@ -11,3 +11,4 @@ mod bars;
 mod census;
 mod runs;
 mod steps;
+mod told;

@@ -174,7 +174,7 @@ pub const CENSUSES: Section = Section {
         field(
             "censuses[].groups[].function",
             "text",
-            "With `--stacks`: the innermost function that is neither the C library's nor the language's.",
+            "With `--stacks`: the innermost function that is neither the C library's nor the language's, nor a helper that other stacks share.",
         ),
         field("censuses[].groups[].oldest_ns", "ns", "Age of the one opened first; `null` if installs were not timed."),
         field("censuses[].groups[].newest_ns", "ns", "Age of the one opened last."),

@@ -65,7 +65,8 @@ fn line(group: &CensusGroup) -> String {
     }
     let name = group.under.to_string().replace(' ', "\u{a0}");
     match name.starts_with('/') {
-        _ if name.is_empty() || name == group.kind => {}
+        // What is not in a folder is often named by its kind alone, `[eventfd]`.
+        _ if name.is_empty() || name == group.kind || name.starts_with('[') => {}
         true if group.count > 1 => text.push_str(&format!(" under {name}")),
         false if group.folder => text.push_str(&format!(" under …/{name}")),
         _ => text.push_str(&format!(" {name}")),
@@ -93,7 +94,7 @@ fn line(group: &CensusGroup) -> String {
 /// The function through which most of this kind were opened in a table.
 pub fn function(report: &Report, table: u64, kind: &str) -> Option<String> {
     let rows = report.stacks.iter().filter(|row| row.table == table && row.kind == kind);
-    rows.max_by_key(|row| row.count).and_then(|row| row.function.as_deref()).map(words::plain)
+    rows.max_by_key(|row| row.count).and_then(|row| row.function.as_deref()).map(words::function)
 }
 
 /// `987 × landlock_burst::prepare::eager ← …`.
@@ -102,7 +103,8 @@ fn stacks(lines: &mut Lines, report: &Report, census: &CensusRow) {
     for (row, label) in report.stacks.iter().filter(of).zip(["opened through", "", ""]).take(STACKS) {
         let own = row.frames.iter().position(|frame| row.function.is_some() && frame.symbol == row.function);
         let named = row.frames.iter().skip(own.unwrap_or(0)).filter_map(|frame| frame.symbol.as_deref());
-        let mut names: Vec<String> = named.map(|name| words::plain(name).replace(' ', "\u{a0}")).collect();
+        let mut names: Vec<String> = named.map(words::function).collect();
+        names.dedup();
         let more = names.len() > FRAMES;
         names.truncate(FRAMES);
         if more {
@@ -111,6 +113,6 @@ fn stacks(lines: &mut Lines, report: &Report, census: &CensusRow) {
         if names.is_empty() {
             names.push("functions without a name".to_owned());
         }
-        lines.labelled(label, &format!("{}\u{a0}× {}", row.count, names.join(" ←\u{a0}")));
+        lines.labelled(label, &format!("{}\u{a0}×\u{a0}{}", row.count, names.join(" ←\u{a0}")));
     }
 }

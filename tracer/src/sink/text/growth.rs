@@ -70,6 +70,6 @@ fn openers(lines: &mut Lines, suspect: &SuspectKind) {
 /// `opened by pool-worker[4711] in shim_start`.
 pub fn opened(by: &OpenedBy) -> String {
     let thread = by.thread.as_ref().map(|thread| format!(" by {}", super::words::process(&thread.comm, thread.tid)));
-    let function = by.function.as_ref().map(|function| format!(" in {}", super::words::plain(function)));
+    let function = by.function.as_ref().map(|function| format!(" in {}", super::words::function(function)));
     format!("opened{}{}", thread.unwrap_or_default(), function.unwrap_or_default())
 }

@@ -176,6 +176,29 @@ pub fn span(ns: u64) -> String {
     }
 }
 
+/// A function as a person calls it: `prepare::hold_all` without type arguments, implementations and closures, from at most
+/// three parts of its path.
+pub fn function(symbol: &str) -> String {
+    let mut depth = 0u32;
+    let mut short = String::new();
+    for c in symbol.replace("->", "").chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            c if depth == 0 => short.push(c),
+            _ => {}
+        }
+    }
+    // `<Type as Trait>::method` is told by its type.
+    let inner = symbol.strip_prefix('<').and_then(|rest| rest.split(" as ").next()).filter(|_| short.starts_with("::"));
+    let head = inner.map(|inner| inner.split('<').next().unwrap_or(inner).trim_end_matches('>')).unwrap_or_default();
+    let whole = format!("{head}{short}");
+    let parts: Vec<&str> = whole.split("::").filter(|part| !part.is_empty() && !part.starts_with('{')).collect();
+    let last = parts.get(parts.len().saturating_sub(3)..).unwrap_or_default();
+    let name = if last.is_empty() { symbol.to_owned() } else { last.join("::") };
+    plain(&name).replace(' ', "\u{a0}")
+}
+
 /// A name that came as text, made harmless for a terminal.
 pub fn plain(text: &str) -> String {
     Name::from(text).to_string()
@@ -189,4 +212,32 @@ pub fn cut(text: &str, most: usize) -> String {
     let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
     short.push('…');
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_short_names() {
+        let pairs = [
+            ("landlock_burst::prepare::eager", "landlock_burst::prepare::eager"),
+            ("a::open::<impl a::ledger::Lane>::one::{{closure}}", "a::open::one"),
+            ("<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend", "vec::Vec::extend"),
+            ("catch_unwind<core::result::Result<(), E>, F>", "catch_unwind"),
+            ("ngx_open_file", "ngx_open_file"),
+            ("{{closure}}", "{{closure}}"),
+            ("<>", "<>"),
+        ];
+        for (symbol, short) in pairs {
+            assert_eq!(function(symbol), short);
+        }
+    }
+
+    #[test]
+    fn rates_and_counts_are_easy_to_read() {
+        assert_eq!((grouped(7), grouped(1000), grouped(19_900_123)), ("7".into(), "1,000".into(), "19,900,123".into()));
+        assert_eq!((round(79_880.4), round(99.6), round(3.2)), (80_000, 100, 3));
+        assert_eq!((span(999), span(5_100_000), span(51_000_000)), ("0 µs".into(), "5.1 ms".into(), "51 ms".into()));
+    }
 }
