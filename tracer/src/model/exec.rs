@@ -46,6 +46,7 @@ impl Model {
             {
                 table.start_over(origin(event, before));
                 self.censuses.start_over(before.id);
+                self.ages.start_over(before.id);
             }
         } else {
             self.seen.not_followed += 1;

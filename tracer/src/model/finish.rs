@@ -64,6 +64,10 @@ impl Model {
         crest::keep_highest(&mut crests, usize::MAX);
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
+        let ages = std::mem::take(&mut self.ages).into_rows(|table| {
+            let row = tables.iter().find(|row| row.table == table);
+            row.map_or_else(Default::default, |row| (row.pids.first().copied().unwrap_or(0), row.comm.clone()))
+        });
         let coverage = coverage::notes(&end, &self.seen, &tables);
         Report {
             schema: SCHEMA,
@@ -84,6 +88,7 @@ impl Model {
             orphans,
             roots: self.roots.into_rows(),
             crests,
+            ages,
             lost_listeners,
             censuses,
             stacks,

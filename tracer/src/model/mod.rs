@@ -2,6 +2,7 @@
 //!
 //! Pure: no input or output, no clock. The same events and the same [`End`] give the same [`Report`].
 
+mod ages;
 mod census;
 mod census_group;
 mod census_row;
@@ -43,6 +44,7 @@ use crate::model::intern::Interner;
 use crate::model::process::Proc;
 use crate::model::table::Table;
 
+pub use ages::AgeRow;
 pub use census_row::{CensusGroup, CensusRow, DescriptorRow, FrameRow, OpenerRow, SocketKind, SocketRow, StackRow};
 pub use crest::{CrestEnd, CrestRow, CrestThread};
 pub use failure::{Cause, FailureRow};
@@ -90,6 +92,7 @@ pub struct Model {
     lost_listeners: Vec<LostListener>,
     censuses: census::Censuses,
     stacks: stack::Stacks,
+    ages: ages::Ages,
     gone: HashSet<TableId>,
     gone_order: VecDeque<TableId>,
     movers: HashMap<TableId, Vec<ProcId>>,
@@ -143,7 +146,7 @@ impl Model {
             }
             Event::Descriptor(row) => self.censuses.row(row, self.options.stream),
             Event::Stack(stack) => self.stacks.add(stack),
-            Event::Slot(_) => {}
+            Event::Slot(slot) => self.ages.slot(slot),
         }
     }
 
@@ -293,6 +296,10 @@ impl Model {
         }
         if self.options.stream {
             crest::keep_highest(&mut self.crests, STREAM_CRESTS);
+        }
+        self.ages.ended(id);
+        if self.options.stream {
+            self.ages.start_over(id);
         }
         self.gone.insert(id);
         self.gone_order.push_back(id);

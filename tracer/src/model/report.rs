@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Exit, Kinds, Name};
 use crate::hist::Quantiles;
+pub use crate::model::ages::AgeRow;
 pub use crate::model::census_row::{
     CensusGroup, CensusRow, DescriptorRow, FrameRow, OpenerRow, SocketKind, SocketRow, StackRow,
 };
@@ -57,6 +58,8 @@ pub struct Report {
     pub roots: Vec<RootRow>,
     /// The highest crests of each table, the highest first.
     pub crests: Vec<CrestRow>,
+    /// How long descriptors were open, where every install and close was asked for.
+    pub ages: Vec<AgeRow>,
     /// Listeners that went with a failed accept.
     pub lost_listeners: Vec<LostListener>,
     /// Walks of whole tables, by time.

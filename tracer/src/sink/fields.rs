@@ -535,6 +535,7 @@ pub const SECTIONS: &[Section] = &[
     },
     found::GROWTH,
     found::CRESTS,
+    found::AGES,
     found::LISTENERS,
     found::CENSUSES,
     found::ORPHANS,

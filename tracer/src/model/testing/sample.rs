@@ -186,12 +186,14 @@ pub fn fork_leak() -> Report {
 pub fn late_release() -> Report {
     let mut sim = Sim::new();
     let root = sim.run("/opt/logger", &[(Kind::File, 3)]);
-    for _ in 0..60 {
+    for n in 0..60 {
         sim.open(root, Kind::Fifo, 3);
+        (0..3).for_each(|number| sim.slot(root, 3 * n + number, None, Some(Kind::Fifo)));
         spawn(&mut sim, root, "/usr/bin/true");
     }
     sim.pass(10_000 * MS);
     sim.close(root, Kind::Fifo, 180);
+    (0..180).for_each(|number| sim.slot(root, number, Some(Kind::Fifo), None));
     sim.pass(120 * MS);
     sim.exit(root, 0);
     report(&mut sim)

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{MS, census, child, descriptor, exec, exec_event, exit, head, proc, process, snapshot};
 use crate::event::{
     CensusReason, Errno, Event, Failure, Frame, Head, Held, Kind, Kinds, Mark, Name, Opener, Process, Reason, Seen,
-    Socket, SocketState, Stack, Syscall, TableId,
+    Slot, Socket, SocketState, Stack, Syscall, TableId,
 };
 
 /// Settle time of the simulated kernel.
@@ -365,6 +365,16 @@ impl Sim {
         let mut census = census(head.id.0, id, reason, head.live);
         (census.at_ns, census.process, census.tid) = (self.now, self.tasks[&pid].process.id, pid);
         self.events.push(Event::Census(census));
+    }
+
+    /// One descriptor came or went, where every one is told.
+    pub fn slot(&mut self, pid: u32, number: u32, before: Option<Kind>, now: Option<Kind>) {
+        let (at_ns, table, syscall) =
+            (self.now, TableId(self.table_of(pid)), Syscall { nr: 3, compat: false, hidden: false });
+        let live = self.tables[&table.0].live;
+        let slot =
+            Slot { at_ns, table, number, now, before, live, pid, tid: pid, opener: Opener::Thread(pid), syscall };
+        self.events.push(Event::Slot(slot));
     }
 
     /// The stacks that a census names: the same functions, twice.

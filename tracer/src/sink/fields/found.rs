@@ -315,3 +315,24 @@ pub const ORPHANS: Section = Section {
         ),
     ],
 };
+
+/// Ages at close.
+pub const AGES: Section = Section {
+    title: "Ages",
+    fields: &[
+        field(
+            "ages[]",
+            "rows",
+            "How long descriptors were open, by table and kind; only where every install and close is recorded (`--depth events`). Where such events were lost, an age can be that of an earlier descriptor of the same number.",
+        ),
+        field("ages[].table", "id", "The table."),
+        field("ages[].pid", "pid", "Its first process; 0 if the table is not told."),
+        field("ages[].comm", "name", "Name of that."),
+        field("ages[].kind", "kind", "Which kind."),
+        field("ages[].closed", "descriptors", "Closes whose install was seen."),
+        field("ages[].min_ns", "ns", "The shortest."),
+        field("ages[].p50_ns", "ns", "Half of them were not open for longer, within an eighth."),
+        field("ages[].p99_ns", "ns", "99 of 100 were not open for longer, within an eighth."),
+        field("ages[].max_ns", "ns", "The longest."),
+    ],
+};

@@ -20,6 +20,7 @@ pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
     settled(lines, &execs, &rows);
     crest(lines, report, &execs);
     churn(lines, spawner, &execs);
+    growth::ages(lines, report, &spawner.tables);
     failed(lines, report, spawner, &execs);
     conclusion::write(lines, &execs, &rows);
     worst::write(lines, report, &execs);

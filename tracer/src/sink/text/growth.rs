@@ -1,8 +1,9 @@
 //! Whether a level grows, and what is suspected of it.
 
-use crate::model::report::{Growth, GrowthPer, OpenedBy, SuspectKind};
+use crate::model::Report;
+use crate::model::report::{AgeRow, Growth, GrowthPer, OpenedBy, SuspectKind};
 
-use super::words::{Lines, count, limit};
+use super::words::{Lines, count, limit, span};
 
 /// Who opened what is suspected: told at most.
 const OPENERS: usize = 2;
@@ -52,6 +53,17 @@ pub fn write(lines: &mut Lines, row: &Growth) {
     if !row.late.is_empty() {
         let kinds: Vec<String> = row.late.iter().map(grown).collect();
         lines.labelled("late release", &format!("{}: more in every window, fewer again at the end", kinds.join(", ")));
+    }
+}
+
+/// How long what goes stays open, of the kinds that go most.
+pub fn ages(lines: &mut Lines, report: &Report, tables: &[u64]) {
+    let mut rows: Vec<&AgeRow> = report.ages.iter().filter(|row| tables.contains(&row.table)).collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.closed), row.table));
+    for (row, label) in rows.iter().zip(["open for", "", ""]) {
+        let times = format!("{} (median), at most {}", span(row.p50_ns), span(row.max_ns)).replace(' ', "\u{a0}");
+        let times = times.replace(",\u{a0}", ", ");
+        lines.labelled(label, &format!("{}\u{a0}× {}: {times}", row.closed, row.kind));
     }
 }
 

@@ -80,6 +80,7 @@ fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
     if let (Some(installs), Some(closes)) = (row.installs, row.closes) {
         lines.labelled("churn", &format!("{installs} opened, {closes} closed"));
     }
+    growth::ages(lines, report, &[row.table]);
     failures::write(lines, "failed", &row.failures, report.anchor.boot_ns);
     failures::close_storms(lines, report);
 }
