@@ -6,7 +6,7 @@
 use std::{collections::HashSet, fs, io, mem, time::SystemTime};
 
 use crate::{
-    event::{Event, ProcId, decode::decode},
+    event::{Event, Name, ProcId, decode::decode},
     model::{
         Agent, CoverageNote, End, ExecRecord, Gap, Loss, LossCounter, Model, Options, Plan, Refused, Report, RootEnd,
     },
@@ -29,6 +29,33 @@ pub struct Pipeline {
     closing: Option<Box<Closing>>,
     tap: Option<Box<dyn Tap>>,
     notes: Vec<CoverageNote>,
+    noticed: Option<Noticed>,
+}
+
+/// What whoever names user stacks wants to hear of.
+#[derive(Debug, Default)]
+pub struct Noticed {
+    /// Processes that have come, or in which a census was taken.
+    pub pids: Vec<u32>,
+    /// Programs that were execed.
+    pub programs: Vec<Name>,
+    /// Stacks that rows of a census name.
+    pub stacks: Vec<u32>,
+}
+
+impl Noticed {
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::Proc(proc) => self.pids.push(proc.process.id.pid),
+            Event::Exec(exec) => {
+                self.pids.push(exec.process.id.pid);
+                self.programs.push(exec.path.clone());
+            }
+            Event::Census(census) => self.pids.push(census.process.pid),
+            Event::Descriptor(row) => self.stacks.extend(row.stack),
+            _ => {}
+        }
+    }
 }
 
 impl Pipeline {
@@ -46,12 +73,18 @@ impl Pipeline {
             closing: None,
             tap: None,
             notes: Vec::new(),
+            noticed: None,
         }
     }
 
     /// From now on every input is shown to this one too.
     pub fn record(&mut self, tap: Box<dyn Tap>) {
         self.tap = Some(tap);
+    }
+
+    /// What has been noticed since the last call; from the first one on it is collected.
+    pub fn noticed(&mut self) -> Noticed {
+        self.noticed.replace(Noticed::default()).unwrap_or_default()
     }
 
     /// Takes one input. What can't be read is counted.
@@ -84,6 +117,9 @@ impl Pipeline {
     /// Takes an event that is not an input: what the reader of a recording that breaks off knows of its end.
     pub(crate) fn apply(&mut self, event: &Event) {
         self.at(event.at_ns());
+        if let Some(noticed) = &mut self.noticed {
+            noticed.hear(event);
+        }
         match event {
             Event::Proc(proc) => {
                 self.alive.insert(proc.process.id);

@@ -7,9 +7,9 @@ use fdtide_abi::{Counter, TableState, table::flag};
 
 use crate::kernel::{maps::count, read::exchange};
 
-/// Tries to get a table for oneself before going on without: about a millisecond. A holder only ever takes longer if it was
+/// Tries to get a table for oneself before going on without: some milliseconds. A holder only ever takes longer if it was
 /// interrupted, or if its processor was.
-const TRIES: u32 = 1 << 15;
+const TRIES: u32 = 1 << 17;
 
 /// Keeps two looks at one table from mixing. After a while it goes on without: what that may have mixed up is counted, and
 /// made good by the next look, which reads every slot again.

@@ -320,14 +320,23 @@ fn compare(look: &mut Look, number: u32) {
     unsafe {
         let scope = (*request).scope;
         (*request).credit = UNCREDITED;
+        let mut file = 0;
+        // What the caller has opened is there until it closes it: read before the bitmap, all that is counted was there
+        // together. Read after it, another thread's close in between would be missed, and a mark set too high.
+        if number != NO_NUMBER && scope != Scope::Number as u32 {
+            let Some(found) = file_at(request, number) else { return };
+            file = found;
+            if file == 0 {
+                apply(look.state, look.chunk, request, number, 0);
+            }
+        }
         let chunk = look.chunk;
         if !scan(look, chunk) {
             return;
         }
         let scan = &raw const (*look.scratch).scan;
         let (mut clears, mut sets) = ((*scan).clears, (*scan).sets);
-        let mut file = 0;
-        if number != NO_NUMBER {
+        if number != NO_NUMBER && scope == Scope::Number as u32 {
             let bit = 1 << (number & 63);
             // Nothing is behind a number whose bit is not set, and every read of kernel memory costs.
             if (*look.scratch).words[(number as usize / 64) & (CHUNK_WORDS - 1)] & bit != 0 {

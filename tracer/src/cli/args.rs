@@ -1,6 +1,6 @@
 //! What can be said on the command line.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -141,6 +141,41 @@ pub(super) struct ExportArgs {
     pub recording: PathBuf,
 }
 
+/// When every descriptor is listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CensusAt {
+    /// At a high crest, and at failures.
+    #[default]
+    Usual,
+    /// At a crest of so many, at failures, and at the end.
+    Crest(u32),
+    /// Never.
+    Never,
+}
+
+impl CensusAt {
+    /// The least crest.
+    pub fn at(self) -> Option<u32> {
+        match self {
+            Self::Usual => Some(256),
+            Self::Crest(live) => Some(live),
+            Self::Never => None,
+        }
+    }
+}
+
+impl FromStr for CensusAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(live @ 1..) => Ok(Self::Crest(live)),
+            _ if text == "off" => Ok(Self::Never),
+            _ => Err("neither a number of descriptors from 1 up nor `off`".to_owned()),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum To {
     /// Rows for DuckDB, polars, pandas
@@ -197,6 +232,16 @@ pub(super) struct Common {
     /// A level counts as settled once it has been still for this long, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub settle: u64,
+    /// List every descriptor at a crest of at least so many, at the first failure of each kind and, if this is given, at the
+    /// end [default: at 256 and at failures]; `off` for never
+    #[arg(long, value_name = "COUNT|off")]
+    pub census: Option<CensusAt>,
+    /// Note when each descriptor was opened, for the ages in a census: about 30 ns on each open of a traced process
+    #[arg(long)]
+    pub ages: bool,
+    /// Take the user stack of each open, and name in a census who opened what: about 2 µs on each open of a traced process
+    #[arg(long)]
+    pub stacks: bool,
     /// Keep everything in a recording too, for `fdtide report` and `fdtide export`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,

@@ -10,9 +10,10 @@ use super::{
     signals::{self, Signals},
     trace::Trace,
 };
+use crate::probe::Occasion;
 
-/// Signals that end the trace.
-const ENDING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+/// Signals that end the trace, but for the last one, which has a census taken.
+const ENDING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1];
 
 /// Runs the verb.
 pub(super) fn attach(args: &AttachArgs, debug: bool) -> ExitCode {
@@ -46,8 +47,10 @@ fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
             tokio::select! {
                 records = trace.records() => records?,
                 signal = signals.next() => {
-                    signal.context("failed to read signals")?;
-                    break;
+                    if signal.context("failed to read signals")?.number != libc::SIGUSR1 {
+                        break;
+                    }
+                    trace.census(Occasion::Asked)?;
                 }
                 () = &mut deadline => break,
             }

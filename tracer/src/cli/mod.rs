@@ -13,6 +13,7 @@ mod results;
 mod run;
 mod signals;
 mod sink_file;
+mod stacks;
 mod trace;
 
 use std::{ffi::OsString, process::ExitCode};

@@ -10,15 +10,16 @@ use anyhow::Context as _;
 use tokio::io::{Interest, unix::AsyncFd};
 
 use super::{
-    args::{BackendChoice, Common, Format},
+    args::{BackendChoice, CensusAt, Common, Format},
     recording::{self, Recording},
     results,
     sink_file::Output,
+    stacks::Stacks,
 };
 use crate::{
     model::{Gap, Options, RootEnd},
     pipeline::{self, Pipeline},
-    probe::{Backend, Choice, LoadOptions, Session, privileges, session::boot_ns},
+    probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
     sink,
 };
@@ -43,6 +44,10 @@ pub(super) struct Trace {
     lag: Duration,
     /// The reader of streamed results has gone.
     deaf: bool,
+    /// Names user stacks, where they are asked for.
+    stacks: Option<Stacks>,
+    /// A last census is taken at the end.
+    last_census: bool,
 }
 
 impl Trace {
@@ -79,16 +84,30 @@ impl Trace {
             BackendChoice::Syscall => Choice::Only(Backend::Syscall),
         };
         let slots = recording::depth(common) == Depth::Events;
-        let session = Session::open(choice, &LoadOptions { settle_ns, debug, slots, ..LoadOptions::default() })?;
+        let census = common.census.unwrap_or_default();
+        let load = LoadOptions {
+            settle_ns,
+            debug,
+            slots,
+            census_at: census.at(),
+            census_failed: census != CensusAt::Never,
+            ages: common.ages,
+            stacks: common.stacks,
+            ..LoadOptions::default()
+        };
+        let session = Session::open(choice, &load)?;
         let ring = session.as_fd().try_clone_to_owned().context("failed to wait for records")?;
         // SAFETY: the descriptor stays the same and open for as long as the registration owns it.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .context("failed to wait for records")?;
         let options = Options { settle_ns, stream };
-        let (pipeline, recording) = recording::begin(&session, common, command, options, tap)?;
+        let (mut pipeline, recording) = recording::begin(&session, common, command, options, tap)?;
+        let stacks = common.stacks.then(|| Stacks::new(&mut pipeline));
         Ok(Self {
             session,
             ring,
+            stacks,
+            last_census: common.census.is_some_and(|at| at != CensusAt::Never),
             pipeline,
             recording,
             format: common.format,
@@ -129,7 +148,8 @@ impl Trace {
 
     /// Every target is there: gives up the rights that only finding and hooking them took.
     pub(super) fn settle_down(&self) {
-        if let Err(error) = privileges::drop_unneeded(matches!(self.output, Output::Pending(..))) {
+        if let Err(error) = privileges::drop_unneeded(matches!(self.output, Output::Pending(..)), self.stacks.is_some())
+        {
             log::warn!("the capabilities that are no longer needed could not be given up: {error}");
         }
     }
@@ -165,6 +185,9 @@ impl Trace {
     fn take(&mut self) -> anyhow::Result<()> {
         let Self { session, pipeline, .. } = self;
         session.drain(|bytes| pipeline.take(Input::Record(bytes)));
+        if let Some(stacks) = &mut self.stacks {
+            stacks.resolve(session, pipeline);
+        }
         self.stream()
     }
 
@@ -182,10 +205,20 @@ impl Trace {
         Ok(())
     }
 
+    /// Takes a census of every process that is traced.
+    pub(super) fn census(&mut self, occasion: Occasion) -> anyhow::Result<()> {
+        let Self { session, pipeline, .. } = self;
+        session.census(occasion, |bytes| pipeline.take(Input::Record(bytes)))?;
+        self.take()
+    }
+
     /// Detaches and writes what is left to write.
     pub(super) fn finish(mut self, root: Option<RootEnd>) -> anyhow::Result<()> {
         self.take()?;
         self.check()?;
+        if self.last_census && self.alive() > 0 {
+            self.census(Occasion::End)?;
+        }
         let Self { session, ring, mut pipeline, format, output, deaf, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);

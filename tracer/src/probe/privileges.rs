@@ -28,16 +28,20 @@ pub fn names<'a>(capabilities: impl IntoIterator<Item = &'a Capability>) -> Stri
 }
 
 /// Gives up everything but what an attached trace still needs: reading its maps, looking at tables again after a miss,
-/// passing signals on, and putting the results where `keep_files` says that they are to go.
+/// passing signals on, putting the results where `keep_files` says that they are to go, and, with `keep_maps`, seeing what
+/// processes have mapped, to name their stacks.
 ///
 /// # Errors
 ///
 /// When the kernel refuses.
-pub fn drop_unneeded(keep_files: bool) -> Result<(), caps::errors::CapsError> {
+pub fn drop_unneeded(keep_files: bool, keep_maps: bool) -> Result<(), caps::errors::CapsError> {
     let mut keep: Vec<Capability> = NEEDED.to_vec();
     keep.push(Capability::CAP_KILL);
     if keep_files {
         keep.push(Capability::CAP_DAC_OVERRIDE);
+    }
+    if keep_maps {
+        keep.extend([Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH]);
     }
     let have = caps::read(None, CapSet::Permitted)?;
     // Before 5.8 and where the two were not given apart, this one stands for them.

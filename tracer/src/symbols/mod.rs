@@ -3,7 +3,12 @@
 
 mod modules;
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
 
 use blazesym::symbolize::{Input, Symbolized, Symbolizer, source::Elf, source::Source};
 
@@ -33,24 +38,31 @@ impl Symbols {
         self.modules.learn(pid);
     }
 
+    /// Learns a program by its path, for processes that are over before anyone can look at them.
+    pub fn learn_program(&mut self, path: &Name) {
+        if path.as_bytes().starts_with(b"/") {
+            self.modules.learn_file(Path::new(OsStr::from_bytes(path.as_bytes())));
+        }
+    }
+
+    /// Whether the file with this build id is known.
+    #[must_use]
+    pub fn knows(&self, build_id: &[u8; BUILD_ID]) -> bool {
+        self.modules.file(build_id).is_some()
+    }
+
     /// A frame in a file, by its build id: inlined functions first, the one that they are in last.
     pub fn frame(&mut self, build_id: &[u8; BUILD_ID], offset: u64) -> Vec<Frame> {
-        let Self { modules, symbolizer, named } = self;
-        named
-            .entry((*build_id, offset))
-            .or_insert_with(|| {
-                let file = modules.file(build_id);
-                let bare = Frame {
-                    module: file.map_or_else(Name::default, |file| Name::from_bytes(file.told.as_bytes())),
-                    build_id: hex(build_id),
-                    offset,
-                    symbol: None,
-                    source: None,
-                };
-                let found = file.map(|file| name(symbolizer, &file.open, &bare)).unwrap_or_default();
-                if found.is_empty() { vec![bare] } else { found }
-            })
-            .clone()
+        let bare = |module: Name| Frame { module, build_id: hex(build_id), offset, symbol: None, source: None };
+        // It may become known later.
+        let Some(file) = self.modules.file(build_id) else { return vec![bare(Name::default())] };
+        let symbolizer = &self.symbolizer;
+        let name = || {
+            let bare = bare(Name::from_bytes(file.told.as_bytes()));
+            let found = name(symbolizer, &file.open, &bare);
+            if found.is_empty() { vec![bare] } else { found }
+        };
+        self.named.entry((*build_id, offset)).or_insert_with(name).clone()
     }
 }
 
@@ -58,10 +70,13 @@ impl Symbols {
 fn name(symbolizer: &Symbolizer, file: &PathBuf, bare: &Frame) -> Vec<Frame> {
     // The address is that of the next instruction, which may belong to another line or function.
     let at = bare.offset.saturating_sub(1);
-    let source = Source::Elf(Elf::new(file));
-    let Ok(Symbolized::Sym(sym)) = symbolizer.symbolize_single(&source, Input::FileOffset(at)) else {
-        return Vec::new();
-    };
+    let mut elf = Elf::new(file);
+    let debug = symbolizer.symbolize_single(&Source::Elf(elf.clone()), Input::FileOffset(at));
+    // Debug information that can't be read does not take the file's own symbols away.
+    elf.debug_syms = false;
+    let plain_symbols = Source::Elf(elf);
+    let found = debug.or_else(|_| symbolizer.symbolize_single(&plain_symbols, Input::FileOffset(at)));
+    let Ok(Symbolized::Sym(sym)) = found else { return Vec::new() };
     let frame = |name: &str, place: Option<String>| Frame {
         symbol: Some(plain(name).to_owned()),
         source: place,

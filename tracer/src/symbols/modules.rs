@@ -49,6 +49,21 @@ impl Modules {
         }
     }
 
+    /// Takes in one file.
+    pub fn learn_file(&mut self, path: &Path) {
+        use std::os::unix::fs::MetadataExt as _;
+        let Ok(found) = fs::metadata(path) else { return };
+        let device = found.dev();
+        let device = format!("{:02x}:{:02x}", libc::major(device), libc::minor(device));
+        if found.is_file()
+            && self.seen.insert((device, found.ino()))
+            && let Some(build_id) = build_id(path)
+        {
+            let told = path.to_string_lossy().into_owned();
+            self.files.insert(build_id, File { told, open: path.to_owned() });
+        }
+    }
+
     /// The file with this build id, if a process had it mapped.
     pub fn file(&self, build_id: &[u8; BUILD_ID]) -> Option<&File> {
         self.files.get(build_id)
