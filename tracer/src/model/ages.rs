@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use crate::event::{Kind, Name, Slot, TableId};
+use crate::model::report::TableRow;
 
 /// Open descriptors whose install is remembered, in all.
 const OPEN: usize = 1 << 20;
@@ -87,15 +88,20 @@ impl Ages {
         self.spans.retain(|(of, _), _| *of != table);
     }
 
-    /// Its rows, by table, those closed most often first. `name` tells a table's first process.
-    pub fn into_rows(self, name: impl Fn(u64) -> (u32, Name)) -> Vec<AgeRow> {
-        let mut rows: Vec<AgeRow> = self.spans.into_iter().map(|(key, spans)| row(key, &spans, &name)).collect();
+    /// Its rows, by table, those closed most often first.
+    pub fn into_rows(self, tables: &[TableRow]) -> Vec<AgeRow> {
+        if self.spans.is_empty() {
+            return Vec::new();
+        }
+        let tables: HashMap<u64, &TableRow> = tables.iter().map(|row| (row.table, row)).collect();
+        let told = |(key, spans): ((TableId, Kind), Spans)| row(key, &spans, tables.get(&key.0.0).copied());
+        let mut rows: Vec<AgeRow> = self.spans.into_iter().map(told).collect();
         rows.sort_by_key(|row| (row.table, std::cmp::Reverse(row.closed)));
         rows
     }
 }
 
-fn row((table, kind): (TableId, Kind), spans: &Spans, name: &impl Fn(u64) -> (u32, Name)) -> AgeRow {
+fn row((id, kind): (TableId, Kind), spans: &Spans, table: Option<&TableRow>) -> AgeRow {
     let closed: u64 = spans.counts.values().sum();
     let at = |percent: u64| {
         let rank = (closed * percent).div_ceil(100).max(1);
@@ -106,11 +112,10 @@ fn row((table, kind): (TableId, Kind), spans: &Spans, name: &impl Fn(u64) -> (u3
         });
         place.map_or(0, |(bucket, _)| top(*bucket)).clamp(spans.min_ns, spans.max_ns)
     };
-    let (pid, comm) = name(table.0);
     AgeRow {
-        table: table.0,
-        pid,
-        comm,
+        table: id.0,
+        pid: table.and_then(|row| row.pids.first().copied()).unwrap_or(0),
+        comm: table.map_or_else(Name::default, |row| row.comm.clone()),
         kind: kind.name(),
         closed,
         min_ns: spans.min_ns,
@@ -160,7 +165,7 @@ mod tests {
         }
         ages.slot(&slot(5, 900, Some(Kind::File), None));
         assert_eq!(ages.held, 0);
-        let rows = ages.into_rows(|_| (7, Name::from("a")));
+        let rows = ages.into_rows(&[]);
         assert_eq!(rows.iter().map(|row| (row.kind, row.closed)).collect::<Vec<_>>(), [("pipe", 100), ("fifo", 100)]);
         assert_eq!((rows[0].min_ns, rows[0].p50_ns, rows[0].max_ns), (7, 7, 7));
         assert_eq!((rows[1].p50_ns, rows[1].p99_ns), (10_000_000, 10_000_000));

@@ -172,10 +172,10 @@ impl Crests {
         self.windows.push_back(window);
     }
 
-    /// Its rows, the highest first.
-    pub fn into_rows(self, pid: u32, comm: &Name) -> Vec<CrestRow> {
+    /// Its rows, the highest first. The counts stay.
+    pub fn take_rows(&mut self, pid: u32, comm: &Name) -> Vec<CrestRow> {
         let named = |row: CrestRow| CrestRow { pid, comm: comm.clone(), ..row };
-        self.kept.into_iter().map(named).collect()
+        std::mem::take(&mut self.kept).into_iter().map(named).collect()
     }
 }
 
@@ -251,7 +251,7 @@ mod tests {
             let _ = crests.ended(&crest(10 * n, 100 + (n % 977) as u32, 10 * n), 0, 10 * n + 5, CrestEnd::Fall);
             crests.window(n, 10 * n, 10 * n + 9);
         }
-        let rows = crests.into_rows(7, &Name::from("a"));
+        let rows = crests.take_rows(7, &Name::from("a"));
         assert_eq!(rows.iter().map(|row| row.height).collect::<Vec<_>>(), [1066; KEPT]);
         assert_eq!(rows[0].comm, Name::from("a"));
     }
@@ -264,7 +264,7 @@ mod tests {
         let _ = crests.ended(&crest(20, 100, 10), 0, 30, CrestEnd::Fall);
         crests.window(3, 25, 40);
         crests.window(4, 40, 50);
-        let rows = crests.into_rows(7, &Name::default());
+        let rows = crests.take_rows(7, &Name::default());
         assert_eq!((rows[0].execs.clone(), rows[0].execs_total), (vec![2, 3], 2));
     }
 }

@@ -1,13 +1,14 @@
 //! From everything that happened to the report.
 
 use crate::event::{CensusReason, Name, ProcId};
+use crate::model::StackRow;
 use crate::model::census::Taken;
 use crate::model::coverage;
 use crate::model::image::ImageEnd;
 use crate::model::process::Proc;
 use crate::model::report::{
-    Agent, Anchor, CensusRow, EndedBy, Growth, HistogramRow, Loss, LostListener, Plan, Report, RootEnd, SCHEMA,
-    TableRow, TableState,
+    AgeRow, Agent, Anchor, CensusRow, CrestRow, EndedBy, Growth, HistogramRow, Loss, LostListener, Plan, Report,
+    RootEnd, SCHEMA, TableRow, TableState,
 };
 use crate::model::stack::Stacks;
 use crate::model::table::Table;
@@ -32,6 +33,16 @@ pub struct End {
     pub root: Option<RootEnd>,
 }
 
+/// See [`Model::found`].
+struct Found {
+    growth: Vec<Growth>,
+    crests: Vec<CrestRow>,
+    ages: Vec<AgeRow>,
+    lost_listeners: Vec<LostListener>,
+    censuses: Vec<CensusRow>,
+    stacks: Vec<StackRow>,
+}
+
 impl Model {
     /// Ends the trace. Images that run on are told as far as the last look at their tables; with `Options::stream` the
     /// report has only those execs that were not drained.
@@ -45,29 +56,9 @@ impl Model {
         let mut execs = std::mem::take(&mut self.execs);
         execs.sort_by_key(|record| (record.seq, record.at_ns));
         let tables = self.finish_tables();
-        let mut growth = std::mem::take(&mut self.growth);
-        growth.sort_by_key(|row| (row.table, row.per));
-        let censuses = std::mem::take(&mut self.censuses);
-        self.seen.stray_rows = censuses.stray;
-        let taken = censuses.into_taken();
-        self.stacks.find_functions();
-        for row in &mut growth {
-            opened_by(row, &taken, &self.stacks);
-        }
-        let mut lost_listeners = std::mem::take(&mut self.lost_listeners);
-        lost_listeners.sort_by_key(|row| (row.failed_ns, row.table));
-        lost_listeners.iter_mut().for_each(|row| listening(row, &taken));
-        let stacks = taken.iter().flat_map(|taken| self.stacks.rows(taken)).collect();
-        let censuses: Vec<CensusRow> = taken.into_iter().map(|taken| taken.into_row(&self.stacks)).collect();
-        self.seen.lost_rows = censuses.iter().map(|census| census.lost).sum();
-        let mut crests = std::mem::take(&mut self.crests);
-        crest::keep_highest(&mut crests, usize::MAX);
+        let found = self.found(&tables);
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
-        let ages = std::mem::take(&mut self.ages).into_rows(|table| {
-            let row = tables.iter().find(|row| row.table == table);
-            row.map_or_else(Default::default, |row| (row.pids.first().copied().unwrap_or(0), row.comm.clone()))
-        });
         let coverage = coverage::notes(&end, &self.seen, &tables);
         Report {
             schema: SCHEMA,
@@ -82,17 +73,38 @@ impl Model {
             agent: end.agent,
             tables,
             spawners: spawner::summaries(&execs),
-            growth,
+            growth: found.growth,
             execs,
             histograms: histograms(self.values.into_iter().collect()),
             orphans,
             roots: self.roots.into_rows(),
-            crests,
-            ages,
-            lost_listeners,
-            censuses,
-            stacks,
+            crests: found.crests,
+            ages: found.ages,
+            lost_listeners: found.lost_listeners,
+            censuses: found.censuses,
+            stacks: found.stacks,
         }
+    }
+
+    /// What stands in the events beside tables and execs.
+    fn found(&mut self, tables: &[TableRow]) -> Found {
+        let censuses = std::mem::take(&mut self.censuses);
+        self.seen.stray_rows = censuses.stray;
+        let taken = censuses.into_taken();
+        self.stacks.find_functions();
+        let mut growth = std::mem::take(&mut self.growth);
+        growth.sort_by_key(|row| (row.table, row.per));
+        growth.iter_mut().for_each(|row| opened_by(row, &taken, &self.stacks));
+        let mut lost_listeners = std::mem::take(&mut self.lost_listeners);
+        lost_listeners.sort_by_key(|row| (row.failed_ns, row.table));
+        lost_listeners.iter_mut().for_each(|row| listening(row, &taken));
+        let mut crests = std::mem::take(&mut self.crests);
+        crest::keep_highest(&mut crests, usize::MAX);
+        let stacks = taken.iter().flat_map(|taken| self.stacks.rows(taken)).collect();
+        let censuses: Vec<CensusRow> = taken.into_iter().map(|taken| taken.into_row(&self.stacks)).collect();
+        self.seen.lost_rows = censuses.iter().map(|census| census.lost).sum();
+        let ages = std::mem::take(&mut self.ages).into_rows(tables);
+        Found { growth, crests, ages, lost_listeners, censuses, stacks }
     }
 
     fn finish_image(&mut self, proc: &mut Proc, at_ns: u64) {

@@ -164,7 +164,7 @@ impl Table {
     /// Crests of it, once it is over.
     pub fn take_crests(&mut self) -> Vec<CrestRow> {
         let pid = self.pids.first().copied().unwrap_or(0);
-        std::mem::take(&mut self.crests).into_rows(pid, &self.comm)
+        self.crests.take_rows(pid, &self.comm)
     }
 
     /// It is still there at the end of the trace, and so may a crest be.

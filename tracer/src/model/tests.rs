@@ -409,6 +409,32 @@ proptest! {
     }
 
     #[test]
+    fn crests_are_rises_of_the_plain_history(steps in proptest::collection::vec(any::<Step>(), 0..120)) {
+        let sim = random_run(&steps);
+        let report = sample::model(&sim.events).finish(sample::end(sim.now));
+        let mut kept: std::collections::BTreeMap<u64, u64> = std::collections::BTreeMap::new();
+        for crest in &report.crests {
+            *kept.entry(crest.table).or_default() += 1;
+            assert_sums(Some(crest.high_water), Some(&crest.kinds));
+            prop_assert!(crest.height >= 16 && crest.high_water - crest.height == crest.floor);
+            prop_assert!(crest.from_ns <= crest.top_ns && crest.end_ns.is_none_or(|end| crest.top_ns <= end));
+            let truth = &sim.truth[&crest.table].live;
+            let end = crest.end_ns.unwrap_or(sim.now);
+            let during = truth.iter().filter(|(at, _)| (crest.from_ns..=end).contains(at));
+            prop_assert!(during.clone().any(|(at, live)| (*at, *live) == (crest.top_ns, crest.high_water)));
+            if crest.ended_by == CrestEnd::Fall {
+                let half = crest.floor + crest.height / 2;
+                prop_assert!(truth.iter().any(|(at, live)| *at == end && *live <= half), "{crest:?}");
+            }
+        }
+        for row in &report.tables {
+            let told = kept.get(&row.table).copied().unwrap_or(0);
+            let open = report.crests.iter().filter(|crest| crest.table == row.table && crest.end_ns.is_none()).count();
+            prop_assert_eq!(told, (row.crests.unwrap_or(0) + open as u64).min(5), "table {}", row.table);
+        }
+    }
+
+    #[test]
     fn windows_are_those_of_the_plain_history(steps in proptest::collection::vec(any::<Step>(), 0..120)) {
         let sim = random_run(&steps);
         let report = sample::model(&sim.events).finish(sample::end(sim.now));
