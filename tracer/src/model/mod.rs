@@ -12,6 +12,7 @@ mod exec;
 mod failure;
 mod family;
 mod finish;
+mod found;
 mod growth;
 mod image;
 mod intern;
