@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Greatest value that a histogram tells apart; greater ones count as this one.
 pub const HIGHEST: u64 = 1 << 20;
@@ -20,7 +20,7 @@ const DIGITS: u8 = 3;
 pub struct Values(BTreeMap<u32, u64>);
 
 /// A distribution in five figures. A quantile is the least value that at least that share of the values does not exceed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// How many values.
     pub count: u64,

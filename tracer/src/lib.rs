@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod event;
+pub mod gate;
 pub mod hist;
 pub mod kernel;
 pub mod model;

@@ -4,6 +4,7 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::gate_args::{CHECK_EXAMPLES, COMPARE_EXAMPLES, CheckArgs, CompareArgs, GateArgs, InitCiArgs};
 use crate::record::Trigger;
 
 const RUN_EXAMPLES: &str = "\
@@ -12,9 +13,11 @@ Examples:
   fdtide run --nofile 1024 -- ./server         the same under the usual soft limit
   fdtide run --format json -o r.json -- make   for a script
   fdtide run --format jsonl -- ./runtime       one line per exec as soon as its image has ended
+  fdtide run --budget 'high_water <= 64' -- ./server
+                                               a gate: docs/gate.md has the grammar
 
 Exit status: the command's own; 128+n if signal n ended it; 125 if fdtide failed; 126 if the command could not be
-executed; 127 if it was not found.";
+executed; 127 if it was not found. If it succeeded: 122 if a budget is exceeded, 123 if one is inconclusive.";
 
 const ATTACH_EXAMPLES: &str = "\
 Examples:
@@ -79,6 +82,14 @@ pub(super) enum Verb {
     /// A recording in a form that other tools open
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
+    /// Hold a report to budgets
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Compare two reports: per spawner and program, whether high-water marks per exec have changed
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
+    /// Write a fdtide.toml to start from, with what a report measured
+    InitCi(InitCiArgs),
     /// Say what this kernel allows, which backend would be taken, and what is missing
     #[command(after_help = "Exit status: 0 if fdtide can run here; 1 if it can't.")]
     Doctor(DoctorArgs),
@@ -201,6 +212,8 @@ pub(super) struct DoctorArgs {
 pub(super) struct RunArgs {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// Soft limit on descriptors for the command
     #[arg(long, value_name = "N")]
     pub nofile: Option<u64>,

@@ -34,7 +34,7 @@ fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
     runtime.block_on(async {
         let mut trace = Trace::start(&args.common, Vec::new(), debug)?;
         trace.target(args.pid)?;
-        trace.settle_down();
+        trace.settle_down(false);
         let signals = Signals::new(&set).context("failed to listen to signals")?;
         let deadline = async {
             match args.duration {
@@ -55,6 +55,6 @@ fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
                 () = &mut deadline => break,
             }
         }
-        trace.finish(None)
+        trace.finish(None).map(drop)
     })
 }

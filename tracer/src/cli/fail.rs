@@ -6,6 +6,12 @@ use std::{
     process::ExitCode,
 };
 
+use crate::gate::Problem;
+
+/// The command succeeded, and a budget is exceeded.
+pub(super) const EXCEEDED: u8 = 122;
+/// The command succeeded, and a budget is inconclusive.
+pub(super) const INCONCLUSIVE: u8 = 123;
 /// fdtide itself failed while it was to run a command; as env(1) and timeout(1) have it.
 pub(super) const RUN: u8 = 125;
 /// fdtide failed, no command involved.
@@ -24,7 +30,10 @@ pub(super) fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
 
 /// Says what failed and why, and gives the exit code.
 pub(super) fn report(error: &anyhow::Error, code: u8) -> ExitCode {
-    say(&format!("{error:#}"));
+    match error.downcast_ref::<Box<Problem>>() {
+        Some(problem) => say(&problem.render()),
+        None => say(&format!("{error:#}")),
+    }
     ExitCode::from(code)
 }
 

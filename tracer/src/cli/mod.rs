@@ -2,10 +2,16 @@
 
 mod args;
 mod attach;
+mod check;
+mod compare;
 mod doctor;
 mod export;
 mod fail;
+mod gate;
+mod gate_args;
+mod init_ci;
 mod launch;
+mod load;
 mod record;
 mod recording;
 mod report;
@@ -36,6 +42,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Report(options) => report::report(&options),
         Verb::Export(options) => export::export(&options),
         Verb::Record(options) => record::record(&options, cli.debug),
+        Verb::Check(options) => check::check(&options),
+        Verb::Compare(options) => compare::compare(&options),
+        Verb::InitCi(options) => init_ci::init_ci(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
     }
 }

@@ -123,7 +123,7 @@ impl Recorder {
             (None, Some(pid)) => trace.target(pid)?,
             (None, None) => anyhow::bail!("nothing to trace: name a process or a command"),
         }
-        trace.settle_down();
+        trace.settle_down(true);
         let signals = Signals::new(&set).context("failed to listen to signals")?;
         drop(entered);
         Ok((Recorder { trace, flight, signals }, runtime))

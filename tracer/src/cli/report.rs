@@ -29,7 +29,7 @@ fn try_report(args: &ReportArgs) -> anyhow::Result<()> {
         (paths, Format::Jsonl) => lines(paths, output),
         ([path], format) => {
             let (_, report) = replay::replay(path, false, |_| {}).with_context(|| path.display().to_string())?;
-            results::write(report, Vec::new(), format, output, false)
+            results::write(report, Vec::new(), format, output, false).map(drop)
         }
         (paths, format) => together(paths, format, output),
     }

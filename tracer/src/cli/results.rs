@@ -10,14 +10,15 @@ use crate::{
     sink,
 };
 
-/// Writes what is left to write: the report, or the exec records that did not stream by before it.
+/// Writes what is left to write: the report, or the exec records that did not stream by before it. Gives the report back,
+/// without its execs if they were written.
 pub(super) fn write(
     mut report: Report,
     mut rest: Vec<ExecRecord>,
     format: Format,
     mut output: Output,
     deaf: bool,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Report> {
     let result = match format {
         Format::Text => sink::text::write(&report, &mut output),
         Format::Json => sink::json::write(&report, &mut output),
@@ -28,5 +29,6 @@ pub(super) fn write(
             if deaf { Ok(()) } else { rest.iter().try_for_each(|record| sink::jsonl::write_exec(record, &mut output)) }
         }
     };
-    fail::written(result.and_then(|()| output.finish())).context("failed to write the results")
+    fail::written(result.and_then(|()| output.finish())).context("failed to write the results")?;
+    Ok(report)
 }

@@ -17,7 +17,7 @@ use super::{
     stacks::Stacks,
 };
 use crate::{
-    model::{Gap, Options, RootEnd},
+    model::{Gap, Options, Report, RootEnd},
     pipeline::{self, Pipeline},
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
@@ -147,9 +147,10 @@ impl Trace {
     }
 
     /// Every target is there: gives up the rights that only finding and hooking them took.
-    pub(super) fn settle_down(&self) {
-        if let Err(error) = privileges::drop_unneeded(matches!(self.output, Output::Pending(..)), self.stacks.is_some())
-        {
+    /// `files`: more than the report's own file is put in its place at the end.
+    pub(super) fn settle_down(&self, files: bool) {
+        let files = files || matches!(self.output, Output::Pending(..));
+        if let Err(error) = privileges::drop_unneeded(files, self.stacks.is_some()) {
             log::warn!("the capabilities that are no longer needed could not be given up: {error}");
         }
     }
@@ -212,8 +213,8 @@ impl Trace {
         self.take()
     }
 
-    /// Detaches and writes what is left to write.
-    pub(super) fn finish(mut self, root: Option<RootEnd>) -> anyhow::Result<()> {
+    /// Detaches, writes what is left to write, and gives the report; without its execs if they were streamed.
+    pub(super) fn finish(mut self, root: Option<RootEnd>) -> anyhow::Result<Report> {
         self.take()?;
         self.check()?;
         if self.last_census && self.alive() > 0 {

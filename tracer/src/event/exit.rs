@@ -138,6 +138,8 @@ mod tests {
         assert_eq!(serde_json::to_string(&Exit::Code(1)).unwrap(), r#"{"code":1}"#);
         let killed = serde_json::to_string(&Exit::from_wait(9)).unwrap();
         assert_eq!(killed, r#"{"signal":9,"name":"SIGKILL","core":false}"#);
+        assert_eq!(serde_json::from_str::<Exit>(&killed).unwrap(), Exit::from_wait(9));
+        assert!(serde_json::from_str::<Exit>("{}").is_err());
         for status in [0, 3 << 8, 9, 11 | 0x80, 40] {
             let exit = Exit::from_wait(status);
             let text = serde_json::to_string(&exit).unwrap();

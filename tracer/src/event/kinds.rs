@@ -1,10 +1,11 @@
 //! Compositions: how many descriptors of each kind.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::event::Kind;
+use crate::event::{Kind, kind_name};
 
 /// Descriptors by kind, only kinds that occur, in the order of the kinds' numbers. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +69,15 @@ impl Serialize for Kinds {
     }
 }
 
+/// Kinds that this version does not know count as [`Kind::Unknown`].
+impl<'de> Deserialize<'de> for Kinds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let counts = BTreeMap::<String, u32>::deserialize(deserializer)?;
+        let kind = |name: &str| kind_name::parse(name).unwrap_or(Kind::Unknown);
+        Ok(counts.iter().map(|(name, count)| (kind(name), *count)).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +99,14 @@ mod tests {
     fn most_comes_first_by_count() {
         let kinds: Kinds = [(Kind::File, 1), (Kind::Pipe, 9), (Kind::Dir, 0)].into_iter().collect();
         assert_eq!(kinds.by_count(), [(Kind::Pipe, 9), (Kind::File, 1)]);
+    }
+
+    #[test]
+    fn what_was_written_is_read_back_and_later_kinds_are_unknown() {
+        let kinds: Kinds = [(Kind::File, 1), (Kind::SocketTcp, 9)].into_iter().collect();
+        let text = serde_json::to_string(&kinds).unwrap();
+        assert_eq!(serde_json::from_str::<Kinds>(&text).unwrap(), kinds);
+        let later: Kinds = serde_json::from_str(r#"{"file":1,"hologram":2,"unknown":3}"#).unwrap();
+        assert_eq!((later.get(Kind::File), later.get(Kind::Unknown)), (1, 5));
     }
 }

@@ -7,6 +7,7 @@ mod census;
 mod census_decode;
 pub mod decode;
 mod exit;
+pub mod kind_name;
 mod kinds;
 mod name;
 mod syscall;

@@ -1,8 +1,10 @@
 //! How long descriptors were open: ages at close, where every install and close is told.
 
+use std::borrow::Cow;
+
 use std::collections::{BTreeMap, HashMap};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Kind, Name, Slot, TableId};
 use crate::model::report::TableRow;
@@ -15,7 +17,7 @@ const ROWS: usize = 16_384;
 const STEPS: u32 = 8;
 
 /// How long descriptors of one kind were open in one table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgeRow {
     /// The table.
     pub table: u64,
@@ -24,7 +26,7 @@ pub struct AgeRow {
     /// Name of that.
     pub comm: Name,
     /// Name of the kind.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Closes whose install was seen.
     pub closed: u64,
     /// The shortest.
@@ -116,7 +118,7 @@ fn row((id, kind): (TableId, Kind), spans: &Spans, table: Option<&TableRow>) -> 
         table: id.0,
         pid: table.and_then(|row| row.pids.first().copied()).unwrap_or(0),
         comm: table.map_or_else(Name::default, |row| row.comm.clone()),
-        kind: kind.name(),
+        kind: kind.name().into(),
         closed,
         min_ns: spans.min_ns,
         p50_ns: at(50),
@@ -166,7 +168,7 @@ mod tests {
         ages.slot(&slot(5, 900, Some(Kind::File), None));
         assert_eq!(ages.held, 0);
         let rows = ages.into_rows(&[]);
-        assert_eq!(rows.iter().map(|row| (row.kind, row.closed)).collect::<Vec<_>>(), [("pipe", 100), ("fifo", 100)]);
+        assert_eq!(rows.iter().map(|row| (&*row.kind, row.closed)).collect::<Vec<_>>(), [("pipe", 100), ("fifo", 100)]);
         assert_eq!((rows[0].min_ns, rows[0].p50_ns, rows[0].max_ns), (7, 7, 7));
         assert_eq!((rows[1].p50_ns, rows[1].p99_ns), (10_000_000, 10_000_000));
     }

@@ -31,7 +31,7 @@ impl Taken {
             pid: census.process.pid,
             comm: self.comm.clone(),
             census: census.census,
-            reason: reason(census.reason),
+            reason: reason(census.reason).into(),
             at_ns: census.at_ns,
             took_ns: census.took_ns,
             live: census.live,
@@ -90,7 +90,7 @@ impl Taken {
         };
         CensusGroup {
             count: rows.len() as u64,
-            kind: key.kind.name(),
+            kind: key.kind.name().into(),
             under,
             folder,
             socket: key.socket,
@@ -103,11 +103,11 @@ impl Taken {
 
     fn opener(&self, opener: Opener) -> OpenerRow {
         match opener {
-            Opener::Before => OpenerRow { by: "before", thread: None },
-            Opener::Unknown => OpenerRow { by: "unknown", thread: None },
+            Opener::Before => OpenerRow { by: "before".into(), thread: None },
+            Opener::Unknown => OpenerRow { by: "unknown".into(), thread: None },
             Opener::Thread(tid) => {
                 let comm = self.threads.get(&tid).cloned().unwrap_or_default();
-                OpenerRow { by: "thread", thread: Some(ThreadRow { tid, comm }) }
+                OpenerRow { by: "thread".into(), thread: Some(ThreadRow { tid, comm }) }
             }
         }
     }
@@ -115,9 +115,9 @@ impl Taken {
     fn descriptor(&self, row: &Descriptor) -> DescriptorRow {
         DescriptorRow {
             number: row.number,
-            kind: row.kind.name(),
+            kind: row.kind.name().into(),
             name: row.name.clone(),
-            access: access(row),
+            access: access(row).into(),
             file_flags: row.file_flags,
             cloexec: row.cloexec,
             unlinked: row.unlinked,
@@ -188,7 +188,7 @@ fn kind_of(socket: &Socket) -> SocketKind {
         SocketState::Connected => "connected",
         SocketState::Closing => "closing",
     };
-    SocketKind { family: String::new(), socket_type, state }
+    SocketKind { family: String::new(), socket_type, state: state.into() }
 }
 
 fn socket(socket: &Socket) -> SocketRow {

@@ -1,12 +1,14 @@
 //! Censuses as they stand in a report.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::event::{CensusReason, Name};
 use crate::model::record::ThreadRow;
 
 /// A walk of a whole table at one moment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CensusRow {
     /// The table.
     pub table: u64,
@@ -17,7 +19,7 @@ pub struct CensusRow {
     /// Identity; with the table, never reused.
     pub census: u32,
     /// Why.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// When the walk began.
     pub at_ns: u64,
     /// How long it took.
@@ -39,12 +41,12 @@ pub struct CensusRow {
 }
 
 /// Descriptors that have kind, place, socket and opener in common.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CensusGroup {
     /// How many.
     pub count: u64,
     /// Name of the kind.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// The folder that they are in, or the name that they have; empty if they have none.
     pub under: Name,
     /// `under` is a folder.
@@ -62,16 +64,16 @@ pub struct CensusGroup {
 }
 
 /// Who opened a descriptor.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenerRow {
     /// `thread`, `before` (it was there at first sight) or `unknown`.
-    pub by: &'static str,
+    pub by: Cow<'static, str>,
     /// The thread.
     pub thread: Option<ThreadRow>,
 }
 
 /// What sockets have in common.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SocketKind {
     /// Address family, `inet`.
     pub family: String,
@@ -79,20 +81,20 @@ pub struct SocketKind {
     #[serde(rename = "type")]
     pub socket_type: String,
     /// State.
-    pub state: &'static str,
+    pub state: Cow<'static, str>,
 }
 
 /// One descriptor of a census.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DescriptorRow {
     /// Its number.
     pub number: u32,
     /// Name of its kind.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Path as far as it was read: complete if it starts with `/`.
     pub name: Name,
     /// `read`, `write`, `read-write` or `path`.
-    pub access: &'static str,
+    pub access: Cow<'static, str>,
     /// `f_flags`, as open(2) takes them.
     pub file_flags: u32,
     /// Closed at exec.
@@ -114,7 +116,7 @@ pub struct DescriptorRow {
 }
 
 /// A socket of a census.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketRow {
     /// Family, type, state.
     #[serde(flatten)]
@@ -128,18 +130,18 @@ pub struct SocketRow {
 }
 
 /// User stacks with the same functions, and what was opened through them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StackRow {
     /// The table.
     pub table: u64,
     /// The census whose descriptors are counted.
     pub census: u32,
     /// Its reason.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// How many descriptors.
     pub count: u64,
     /// Name of their kind.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// The function that opened them: the innermost that is not of a library.
     pub function: Option<String>,
     /// The stacks (`censuses[].descriptors[].stack`).
@@ -149,7 +151,7 @@ pub struct StackRow {
 }
 
 /// One frame of a user stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameRow {
     /// Function; `null` if not known.
     pub symbol: Option<String>,

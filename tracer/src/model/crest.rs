@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Head, Held, Kinds, Mark, Name};
 
@@ -20,7 +20,7 @@ const EXECS: usize = 32;
 const WINDOWS: usize = 64;
 
 /// What ended a crest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CrestEnd {
     /// It fell by half its height, or more.
@@ -34,7 +34,7 @@ pub enum CrestEnd {
 }
 
 /// One rise and fall of a table's live descriptors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrestRow {
     /// The table.
     pub table: u64,
@@ -77,7 +77,7 @@ pub struct CrestRow {
 }
 
 /// What one thread held at most.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrestThread {
     /// The thread.
     pub tid: u32,

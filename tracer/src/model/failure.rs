@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Errno, Failure, Head, Syscall};
 
@@ -10,7 +10,7 @@ use crate::event::{Errno, Failure, Head, Syscall};
 const STORM: u64 = 10;
 
 /// What a failure says about its cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
     /// No number below the soft limit was free.
     #[serde(rename = "table full")]
@@ -31,7 +31,7 @@ pub enum Cause {
 }
 
 /// Failures of one syscall with one error.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailureRow {
     /// Name of the error.
     pub errno: Cow<'static, str>,

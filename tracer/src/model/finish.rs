@@ -61,7 +61,7 @@ impl Model {
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
         let coverage = coverage::notes(&end, &self.seen, &tables);
         Report {
-            schema: SCHEMA,
+            schema: SCHEMA.into(),
             started_at: when::rfc3339(end.anchor.wall_unix_ns),
             anchor: end.anchor,
             duration_ns: end.at_ns.saturating_sub(end.anchor.boot_ns),
@@ -150,7 +150,7 @@ fn opened_by(growth: &mut Growth, taken: &[Taken], stacks: &Stacks) {
     let table = growth.table;
     for grown in growth.suspect.iter_mut().chain(&mut growth.late) {
         let of_table = taken.iter().rev().filter(|taken| taken.census.table.0 == table);
-        let found = of_table.map(|taken| taken.opened_by(grown.kind, stacks)).find(|rows| !rows.is_empty());
+        let found = of_table.map(|taken| taken.opened_by(&grown.kind, stacks)).find(|rows| !rows.is_empty());
         grown.opened_by = found.unwrap_or_default();
     }
 }

@@ -1,12 +1,14 @@
 //! Rows of a report beside tables and execs: growth, orphans, roots.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Exit, Kinds, Name};
 use crate::model::record::ThreadRow;
 
 /// What a window of a growth row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GrowthPer {
     /// A spawn window: from one exec to the next; its level is the settled one.
@@ -16,7 +18,7 @@ pub enum GrowthPer {
 }
 
 /// Levels of one table over its windows, first to last; from three windows on.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
     /// The table.
     pub table: u64,
@@ -55,10 +57,10 @@ pub struct Growth {
 }
 
 /// One kind over the windows of a table, as it was at the windows' ends.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KindTrend {
     /// Name of the kind.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// How many at the end of the first window.
     pub first: u32,
     /// How many at the end of the last.
@@ -74,10 +76,10 @@ pub struct KindTrend {
 }
 
 /// A kind of descriptor that grew in every window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuspectKind {
     /// Name of the kind.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// By how much in all, from the first window to the last.
     pub growth: u32,
     /// Who opened those that were there at the table's last census; empty without one.
@@ -85,7 +87,7 @@ pub struct SuspectKind {
 }
 
 /// Descriptors by who opened them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenedBy {
     /// How many.
     pub count: u64,
@@ -96,7 +98,7 @@ pub struct OpenedBy {
 }
 
 /// Whom a process has outlived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outlived {
     /// The process that spawned it.
@@ -106,7 +108,7 @@ pub enum Outlived {
 }
 
 /// A process that outlived the process that spawned it, or the last root.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Orphan {
     /// The process.
     pub pid: u32,
@@ -135,7 +137,7 @@ pub struct Orphan {
 }
 
 /// The end of a root: the run command, or a process that was attached to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootRow {
     /// The process.
     pub pid: u32,

@@ -152,12 +152,12 @@ impl Series {
         let rows = |found: Vec<&(Kind, Level)>| {
             let growth = |series: &Level| series.last.saturating_sub(series.first);
             let row = |(kind, series): &(Kind, Level)| SuspectKind {
-                kind: kind.name(),
+                kind: kind.name().into(),
                 growth: growth(series),
                 opened_by: Vec::new(),
             };
             let mut rows: Vec<SuspectKind> = found.into_iter().map(row).collect();
-            rows.sort_by_key(|suspect| (std::cmp::Reverse(suspect.growth), suspect.kind));
+            rows.sort_by_key(|suspect| (std::cmp::Reverse(suspect.growth), suspect.kind.clone()));
             rows
         };
         (rows(stays), rows(gone))
@@ -171,10 +171,10 @@ impl Series {
                 self.points.iter().map(|(window, _, kinds)| (*window, kinds.get(*kind))).collect();
             let Slope { slope, low, high } = trend::slope(&points)?;
             let Level { first, last, grew, .. } = *series;
-            Some(KindTrend { kind: kind.name(), first, last, grew, slope, slope_low: low, slope_high: high })
+            Some(KindTrend { kind: kind.name().into(), first, last, grew, slope, slope_low: low, slope_high: high })
         };
         let mut trends: Vec<KindTrend> = changed.filter_map(trend).collect();
-        trends.sort_by_key(|trend| (std::cmp::Reverse(trend.last.abs_diff(trend.first)), trend.kind));
+        trends.sort_by_key(|trend| (std::cmp::Reverse(trend.last.abs_diff(trend.first)), trend.kind.clone()));
         trends
     }
 }
@@ -221,16 +221,16 @@ mod tests {
         let leak = of(&(1..=200).collect::<Vec<_>>(), 200);
         assert_eq!((leak.first, leak.last, leak.grew), (4, 203, 199));
         assert_eq!((leak.slope, leak.slope_low, leak.slope_high), (1.0, 1.0, 1.0));
-        assert_eq!((leak.suspect[0].kind, leak.suspect[0].growth), ("eventfd", 199));
+        assert_eq!((&*leak.suspect[0].kind, leak.suspect[0].growth), ("eventfd", 199));
         assert_eq!(leak.limit_in, Some(1024 - 203));
-        assert_eq!((leak.kinds.len(), leak.kinds[0].kind, leak.kinds[0].slope), (1, "eventfd", 1.0));
+        assert_eq!((leak.kinds.len(), &*leak.kinds[0].kind, leak.kinds[0].slope), (1, "eventfd", 1.0));
     }
 
     #[test]
     fn what_is_released_late_is_told_as_that() {
         let late = of(&(1..=60).map(|n| 3 * n).collect::<Vec<_>>(), 0);
         assert!(late.suspect.is_empty());
-        assert_eq!((late.late[0].kind, late.late[0].growth), ("eventfd", 177));
+        assert_eq!((&*late.late[0].kind, late.late[0].growth), ("eventfd", 177));
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
             series.push(n + late, &kinds, None);
         }
         let row = series.row(1, None).unwrap();
-        assert_eq!(row.suspect.iter().map(|suspect| suspect.kind).collect::<Vec<_>>(), ["eventfd"]);
+        assert_eq!(row.suspect.iter().map(|suspect| suspect.kind.clone()).collect::<Vec<_>>(), ["eventfd"]);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! An accept loop that meets a full table may end and drop its listener: afterwards the level at rest is lower, with fewer
 //! sockets, and nothing is accepted any more. Told from a failed accept and the spawn windows before and after it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Kind, Kinds, Name};
 use crate::model::failure::FailureRow;
 
 /// A table whose level fell after a failed accept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostListener {
     /// The table.
     pub table: u64,

@@ -1,12 +1,12 @@
 //! The exec record: one row of a report per exec.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Exit, Kinds, Name};
 use crate::model::failure::FailureRow;
 
 /// Where a settled level comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettledFrom {
     /// `live` was still for the settle time at this level.
@@ -18,7 +18,7 @@ pub enum SettledFrom {
 }
 
 /// Who spawned an exec.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpawnerRow {
     /// Its process; 0 if that is not known.
     pub pid: u32,
@@ -31,7 +31,7 @@ pub struct SpawnerRow {
 }
 
 /// One exec: who spawned it, and the three lives around it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExecRecord {
     /// From 1, in the order of arrival; 0 is the run command's own first exec.
     pub seq: u64,
@@ -66,7 +66,7 @@ pub struct ExecRecord {
 }
 
 /// The spawner's table over a spawn window. All `null` if it is not known.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpawnWindow {
     /// The table.
     pub table: Option<u64>,
@@ -111,7 +111,7 @@ pub struct SpawnWindow {
 }
 
 /// A thread that held descriptors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadRow {
     /// Its id.
     pub tid: u32,
@@ -120,7 +120,7 @@ pub struct ThreadRow {
 }
 
 /// The process's own table before the exec.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BeforeExec {
     /// Greatest number of live descriptors.
     pub high_water: Option<u32>,
@@ -139,7 +139,7 @@ pub struct BeforeExec {
 }
 
 /// How an image's record ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndedBy {
     /// The process went through another exec.
@@ -153,7 +153,7 @@ pub enum EndedBy {
 }
 
 /// The life of one program image. `null` where its end did not come through.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Image {
     /// Greatest number of live descriptors.
     pub high_water: Option<u32>,

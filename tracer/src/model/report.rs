@@ -1,11 +1,14 @@
 //! The report: what every output says, in plain types.
 //!
 //! Field names are the JSON keys; `docs/fields.md` (made from `sink::fields`) says what each one means, with its unit.
+//! Reports are read back as well, also those of earlier versions: a key that is added is an `Option` or has `#[serde(default)]`.
 //! Times ending in `_ns` are boot time or durations in nanoseconds, counts are descriptors unless they say otherwise.
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Exit, Kinds, Name};
+pub use crate::event::{Exit, Kind, Kinds, Name};
 use crate::hist::Quantiles;
 pub use crate::model::ages::AgeRow;
 pub use crate::model::census_row::{
@@ -21,10 +24,10 @@ pub use crate::model::record::*;
 pub const SCHEMA: &str = "fdtide.report/1";
 
 /// Everything there is to say about one trace.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     /// Start of the trace, wall clock, RFC 3339 in UTC.
     pub started_at: String,
     /// The same moment on both clocks.
@@ -56,16 +59,22 @@ pub struct Report {
     /// Processes that outlived the process that spawned them, or the last root.
     pub orphans: Vec<Orphan>,
     /// Ends of the run command, or of the processes that were attached to.
+    #[serde(default)]
     pub roots: Vec<RootRow>,
     /// The highest crests of each table, the highest first.
+    #[serde(default)]
     pub crests: Vec<CrestRow>,
     /// How long descriptors were open, where every install and close was asked for.
+    #[serde(default)]
     pub ages: Vec<AgeRow>,
     /// Listeners that went with a failed accept.
+    #[serde(default)]
     pub lost_listeners: Vec<LostListener>,
     /// Walks of whole tables, by time.
+    #[serde(default)]
     pub censuses: Vec<CensusRow>,
     /// User stacks of what censuses found.
+    #[serde(default)]
     pub stacks: Vec<StackRow>,
 }
 
@@ -117,7 +126,7 @@ pub struct Refused {
 }
 
 /// What did not come through.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loss {
     /// Records that found no room in the ring.
     pub lost: u64,
@@ -154,7 +163,7 @@ pub struct LossCounter {
 }
 
 /// Something that the report can't tell, or only in part.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoverageNote {
     /// For programs.
     pub code: String,
@@ -177,7 +186,7 @@ pub struct Agent {
 }
 
 /// Where a table is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TableState {
     /// In use at the end of the trace.
@@ -189,7 +198,7 @@ pub enum TableState {
 }
 
 /// One descriptor table, over the time that it was seen. `null` where no full record of it came through.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TableRow {
     /// Identity within this trace.
     pub table: u64,
@@ -242,7 +251,7 @@ pub struct TableRow {
 }
 
 /// High-water per exec, for one spawner and one program.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HistogramRow {
     /// Name of the spawner.
     pub spawner: Name,
@@ -258,7 +267,7 @@ pub struct HistogramRow {
 }
 
 /// What the execs of all spawners of one name come to. The run command's own first exec does not count.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SpawnerSummary {
     /// Name of the spawners.
     pub comm: Name,
@@ -279,7 +288,7 @@ pub struct SpawnerSummary {
 }
 
 /// How often a program was execed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramCount {
     /// Base name of the program.
     pub program: Name,

@@ -74,9 +74,9 @@ impl Stacks {
             let group = groups.entry(key).or_insert_with(|| StackRow {
                 table: taken.census.table.0,
                 census: taken.census.census,
-                reason: reason(taken.census.reason),
+                reason: reason(taken.census.reason).into(),
                 count: 0,
-                kind: row.kind.name(),
+                kind: row.kind.name().into(),
                 function: self.function(Some(id)),
                 ids: Vec::new(),
                 frames: frames.iter().map(frame_row).collect(),

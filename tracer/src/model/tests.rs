@@ -97,7 +97,7 @@ fn a_leak_is_suspected_by_kind() {
     let report = sample::leak();
     let row = &report.growth[0];
     assert_eq!((row.windows, row.first, row.last, row.grew), (200, 24, 223, 199));
-    assert_eq!((row.suspect[0].kind, row.suspect[0].growth, row.suspect.len()), ("eventfd", 199, 1));
+    assert_eq!((&*row.suspect[0].kind, row.suspect[0].growth, row.suspect.len()), ("eventfd", 199, 1));
     assert!((row.per_exec - 1.0).abs() < 1e-9);
 }
 
@@ -106,7 +106,7 @@ fn a_leak_per_child_is_suspected_without_any_exec() {
     let report = sample::fork_leak();
     let row = &report.growth[0];
     assert_eq!((row.per, row.windows, row.first, row.last), (GrowthPer::Fork, 300, 3, 302));
-    assert_eq!((row.suspect[0].kind, row.suspect[0].growth, row.slope), ("pidfd", 299, 1.0));
+    assert_eq!((&*row.suspect[0].kind, row.suspect[0].growth, row.slope), ("pidfd", 299, 1.0));
     assert_eq!(report.growth.len(), 1, "the children are not to blame");
 }
 
@@ -126,28 +126,29 @@ fn failures_are_told_by_their_cause() {
 #[test]
 fn a_census_says_what_and_who_and_through_which_function() {
     let report = sample::census();
-    let reasons: Vec<_> = report.censuses.iter().map(|census| (census.reason, census.live, census.complete)).collect();
+    let reasons: Vec<_> =
+        report.censuses.iter().map(|census| (&*census.reason, census.live, census.complete)).collect();
     assert_eq!(reasons, [("failure", 939, true), ("crest", 945, true), ("end", 45, true)]);
     let crest = &report.censuses[1];
     assert_eq!(crest.descriptors.len(), 945);
     let first = &crest.groups[0];
-    assert_eq!((first.count, first.kind, first.under.text()), (900, "o_path", "/tmp/x".to_owned()));
+    assert_eq!((first.count, &*first.kind, first.under.text()), (900, "o_path", "/tmp/x".to_owned()));
     let thread = first.opener.thread.as_ref().unwrap();
     assert_eq!((thread.tid, thread.comm.clone(), first.oldest_ns), (4299, Name::from("worker"), Some(MS)));
     assert_eq!(first.function.as_deref(), Some("landlock_burst::prepare::eager"));
-    let sockets = crest.groups.iter().filter_map(|group| Some((group.count, group.socket.as_ref()?.state)));
+    let sockets = crest.groups.iter().filter_map(|group| Some((group.count, &*group.socket.as_ref()?.state)));
     assert_eq!(sockets.collect::<Vec<_>>(), [(20, "unconnected"), (10, "connected")]);
-    let stacks: Vec<_> = report.stacks.iter().map(|row| (row.reason, row.count, row.ids.clone())).collect();
+    let stacks: Vec<_> = report.stacks.iter().map(|row| (&*row.reason, row.count, row.ids.clone())).collect();
     assert_eq!(stacks, [("failure", 900, vec![0, 1]), ("crest", 900, vec![0, 1])]);
     let suspect = &report.growth[0].suspect[0];
-    assert_eq!((suspect.kind, suspect.opened_by.len(), suspect.opened_by[0].count), ("eventfd", 1, 12));
+    assert_eq!((&*suspect.kind, suspect.opened_by.len(), suspect.opened_by[0].count), ("eventfd", 1, 12));
 }
 
 #[test]
 fn what_is_released_late_is_no_leak() {
     let report = sample::late_release();
     let row = &report.growth[0];
-    assert_eq!((row.grew, row.suspect.len(), row.late[0].kind), (59, 0, "fifo"));
+    assert_eq!((row.grew, row.suspect.len(), &*row.late[0].kind), (59, 0, "fifo"));
     assert_eq!((report.tables[0].high_water, report.tables[0].settled), (Some(189), Some(3)));
 }
 

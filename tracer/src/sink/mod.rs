@@ -1,5 +1,6 @@
 //! From a [`Report`](crate::model::Report) to bytes, one file per format.
 
+pub mod compare;
 pub mod fields;
 pub mod hdr;
 pub mod json;
@@ -7,6 +8,7 @@ pub mod jsonl;
 pub mod perfetto;
 pub mod rows;
 pub mod text;
+pub mod verdict;
 
 #[cfg(test)]
 mod tests;

@@ -155,6 +155,25 @@ fn a_line_of_jsonl_is_the_entry_of_the_report() {
     }
 }
 
+#[test]
+fn a_report_that_was_written_is_read_back_whole() {
+    for report in sample::all() {
+        let mut bytes = Vec::new();
+        json::write(&report, &mut bytes).unwrap();
+        let back = json::read(&bytes).unwrap();
+        assert_eq!(json_of(&back), json_of(&report));
+    }
+}
+
+#[test]
+fn what_is_no_report_is_told_by_what_it_is() {
+    let said = |text: &str| json::read(text.as_bytes()).unwrap_err().to_string();
+    assert_eq!(said("{"), "no JSON");
+    assert_eq!(said("[1]"), "of no schema, not of schema `fdtide.report/1`");
+    assert_eq!(said(r#"{"schema":"x\u001b"}"#), r"of schema `x\u{1b}`, not of schema `fdtide.report/1`");
+    assert_eq!(said(r#"{"schema":"fdtide.report/1"}"#), "no whole report");
+}
+
 fn text_of(report: &crate::model::Report) -> String {
     let mut bytes = Vec::new();
     text::write(report, &mut bytes).unwrap();

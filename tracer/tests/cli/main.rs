@@ -7,7 +7,9 @@
 mod support;
 
 mod attach;
+mod compare;
 mod exit;
+mod gate;
 mod inherit;
 mod output;
 mod rights;

@@ -18,7 +18,7 @@ const FRAMES: usize = 5;
 pub fn write(lines: &mut Lines, report: &Report) {
     let mut all: Vec<&CensusRow> = report.censuses.iter().filter(|census| !census.groups.is_empty()).collect();
     let rank = |census: &CensusRow| {
-        ["asked", "failure or crest", "end"].iter().position(|words| words.contains(census.reason))
+        ["asked", "failure or crest", "end"].iter().position(|words| words.contains(&*census.reason))
     };
     all.sort_by_key(|census| (rank(census), std::cmp::Reverse(census.live), census.at_ns));
     if !all.is_empty() {
@@ -37,7 +37,7 @@ pub fn write(lines: &mut Lines, report: &Report) {
 }
 
 fn one(lines: &mut Lines, report: &Report, census: &CensusRow, groups: usize) {
-    let why = match census.reason {
+    let why = match &*census.reason {
         "crest" => "at a crest",
         "failure" => "at the first failure",
         "end" => "at the end",
@@ -71,7 +71,7 @@ fn line(group: &CensusGroup) -> String {
         false if group.folder => text.push_str(&format!(" under …/{name}")),
         _ => text.push_str(&format!(" {name}")),
     }
-    match group.opener.by {
+    match &*group.opener.by {
         "before" => text.push_str(", there before"),
         "thread" => {
             let by =

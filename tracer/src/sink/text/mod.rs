@@ -10,7 +10,7 @@ pub mod hosts;
 mod lives;
 mod orphans;
 mod tables;
-mod words;
+pub(in crate::sink) mod words;
 mod worst;
 
 use std::io::{self, Write};
@@ -46,7 +46,7 @@ pub fn write_coverage(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     print(lines, out)
 }
 
-fn print(lines: Lines, out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::sink) fn print(lines: Lines, out: &mut dyn Write) -> io::Result<()> {
     let mut text = String::new();
     for line in lines.into_vec() {
         // Spaces that must not break a line are plain ones on paper.
