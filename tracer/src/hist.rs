@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer as HdrDeserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
 /// Greatest value that a histogram tells apart; greater ones count as this one.
@@ -81,6 +81,16 @@ impl Quantiles {
     }
 }
 
+/// Values and how often each came, in their order, from the text of [`Values::hdr`]; none if it is not one.
+pub fn counts(hdr: &str) -> Vec<(u64, u64)> {
+    let Ok(bytes) = STANDARD.decode(hdr) else { return Vec::new() };
+    let Ok(histogram) = HdrDeserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()) else { return Vec::new() };
+    // The bucket that holds small values is told by its upper end; none of the values is above the greatest.
+    let max = histogram.max();
+    let recorded = histogram.iter_recorded();
+    recorded.map(|step| (step.value_iterated_to().min(max), step.count_since_last_iteration())).collect()
+}
+
 impl FromIterator<u32> for Values {
     fn from_iter<I: IntoIterator<Item = u32>>(values: I) -> Self {
         let mut all = Values::default();
@@ -91,7 +101,6 @@ impl FromIterator<u32> for Values {
 
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::serialization::Deserializer;
     use proptest::prelude::*;
 
     use super::*;
@@ -111,8 +120,10 @@ mod tests {
         let text = values.hdr();
         assert!(text.starts_with("HISTF"), "{text}");
         let bytes = STANDARD.decode(text).unwrap();
-        let back: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        let back: Histogram<u64> = HdrDeserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         assert_eq!((back.len(), back.max(), back.value_at_quantile(0.5)), (3, 1024, 1008));
+        assert_eq!(counts(&values.hdr()), [(1008, 2), (1024, 1)]);
+        assert!(counts("HISTF").is_empty() && counts("…").is_empty());
         assert_eq!((back.low(), back.high(), back.sigfig()), (1, HIGHEST, DIGITS));
     }
 

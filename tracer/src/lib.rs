@@ -14,3 +14,4 @@ pub mod record;
 pub mod replay;
 pub mod sink;
 pub mod symbols;
+pub mod tui;

@@ -6,9 +6,10 @@
 use std::{collections::HashSet, fs, io, mem, time::SystemTime};
 
 use crate::{
-    event::{Event, Name, ProcId, decode::decode},
+    event::{Event, Name, ProcId, Seen, decode::decode},
     model::{
-        Agent, CoverageNote, End, ExecRecord, Gap, Loss, LossCounter, Model, Options, Plan, Refused, Report, RootEnd,
+        Agent, CoverageNote, End, ExecRecord, Gap, LiveView, Loss, LossCounter, Model, Options, Plan, Refused, Report,
+        RootEnd,
     },
     probe::{Session, Stopped, session::boot_ns},
     record::{Closing, Counted, Depth, Host, Input, Start, Tap},
@@ -166,6 +167,18 @@ impl Pipeline {
     #[must_use]
     pub fn start(&self) -> &Start {
         &self.start
+    }
+
+    /// What there is to see now, tables as they were at these looks.
+    #[must_use]
+    pub fn live(&self, looks: &[Seen]) -> LiveView {
+        self.model.live(looks)
+    }
+
+    /// Records that could not be read so far.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Traced processes that have not ended.

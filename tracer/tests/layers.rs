@@ -78,6 +78,24 @@ const ROOMS: &[(&str, &[&str])] = &[
             "libc::",
         ],
     ),
+    (
+        "src/tui",
+        &[
+            "crate::probe",
+            "crate::cli",
+            "crate::pipeline",
+            "std::fs",
+            "std::io",
+            "std::time",
+            "std::thread",
+            "std::process",
+            "std::env",
+            "tokio",
+            "aya::",
+            "libc::",
+            "ratatui::crossterm::terminal",
+        ],
+    ),
 ];
 
 /// What only one place may name.
@@ -88,6 +106,8 @@ const ONLY: &[(&str, &[&str])] = &[
     ("arrow_ipc::", &["src/record"]),
     ("parquet::", &["src/sink/rows"]),
     ("prost::", &["src/sink/perfetto"]),
+    ("ratatui::", &["src/tui", "src/cli/terminal.rs"]),
+    ("askama::", &["src/sink/html"]),
 ];
 
 /// Every source file below a folder.
@@ -186,6 +206,7 @@ fn the_rooms_are_where_they_are_looked_for() {
         "src/gate",
         "src/sink",
         "src/record",
+        "src/tui",
         "../tracer-ebpf/src/abi",
     ] {
         assert!(!sources(&root().join(room)).is_empty(), "{room} has no files");

@@ -15,6 +15,7 @@ Examples:
   fdtide run --format jsonl -- ./runtime       one line per exec as soon as its image has ended
   fdtide run --budget 'high_water <= 64' -- ./server
                                                a gate: docs/gate.md has the grammar
+  fdtide run --format html -o r.html -- ./app  a page for a browser
 
 Exit status: the command's own; 128+n if signal n ended it; 125 if fdtide failed; 126 if the command could not be
 executed; 127 if it was not found. If it succeeded: 122 if a budget is exceeded, 123 if one is inconclusive.";
@@ -54,6 +55,13 @@ a recording by itself.
 
 Exit status: as `fdtide run` with a command, else as `fdtide attach`.";
 
+const TOP_EXAMPLES: &str = "\
+Examples:
+  fdtide top -p 4242                           until q; ? tells the keys
+  fdtide top -p 4242 --format json -o r.json   the report at the end goes to a file
+
+Exit status: 0 if there is a report; 2 if fdtide failed.";
+
 /// Exact high-water marks of open descriptors, per exec, of a live process tree.
 #[derive(Debug, Parser)]
 #[command(name = "fdtide", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
@@ -73,6 +81,9 @@ pub(super) enum Verb {
     /// Trace a running process and all its present and future descendants
     #[command(after_help = ATTACH_EXAMPLES)]
     Attach(AttachArgs),
+    /// Watch a running process and its descendants; prints the report at the end
+    #[command(after_help = TOP_EXAMPLES)]
+    Top(AttachArgs),
     /// Keep the last stretch of a trace, and write it to a file when something happens
     #[command(after_help = RECORD_EXAMPLES)]
     Record(RecordArgs),
@@ -199,6 +210,8 @@ pub(super) enum To {
     Hdr,
     /// Levels, execs, crests and failures over time, for ui.perfetto.dev
     Perfetto,
+    /// A page for a browser
+    Html,
 }
 
 #[derive(Debug, Args)]
@@ -236,9 +249,9 @@ pub(super) struct AttachArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct Common {
-    /// What to write
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    /// What to write [default: text; for `attach` on a terminal: the view of `fdtide top`]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     /// Where to write it; `-` is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
@@ -266,6 +279,13 @@ pub(super) struct Common {
     pub backend: BackendChoice,
 }
 
+impl Common {
+    /// What to write.
+    pub(super) fn format(&self) -> Format {
+        self.format.unwrap_or(Format::Text)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// For people: at most a screen
@@ -274,6 +294,8 @@ pub(super) enum Format {
     Json,
     /// One exec record per line, as each is complete
     Jsonl,
+    /// A page for a browser, at the end; needs `-o`
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,7 +10,7 @@ use arrow_schema::ArrowError;
 
 use super::{
     args::{ExportArgs, To},
-    fail,
+    fail, report,
     sink_file::Output,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub(super) fn export(args: &ExportArgs) -> ExitCode {
 }
 
 fn try_export(args: &ExportArgs) -> anyhow::Result<()> {
-    let binary = matches!(args.to, To::Parquet | To::Perfetto);
+    let binary = matches!(args.to, To::Parquet | To::Perfetto | To::Html);
     if binary && args.output.as_os_str() == "-" && io::stdout().is_terminal() {
         anyhow::bail!("this format is not for a terminal: name a file with -o");
     }
@@ -41,6 +41,7 @@ fn try_export(args: &ExportArgs) -> anyhow::Result<()> {
     let result = match args.to {
         To::Hdr => sink::hdr::write(&report, &mut output),
         To::Perfetto => perfetto(args, &report, &mut output)?,
+        To::Html => return report::page(&args.recording, output),
         To::Parquet | To::Jsonl | To::Csv => table(args, &start, report, &mut output)?,
     };
     fail::written(result.and_then(|()| output.finish())).context("failed to write the export")

@@ -12,6 +12,7 @@ mod gate_args;
 mod init_ci;
 mod launch;
 mod load;
+mod progress;
 mod record;
 mod recording;
 mod report;
@@ -20,6 +21,8 @@ mod run;
 mod signals;
 mod sink_file;
 mod stacks;
+mod terminal;
+mod top;
 mod trace;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -45,6 +48,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(options) => check::check(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::InitCi(options) => init_ci::init_ci(&options),
+        Verb::Top(options) => top::top(&options, cli.debug),
         Verb::Doctor(options) => doctor::doctor(&options),
     }
 }

@@ -94,7 +94,7 @@ impl Recorder {
             backend: args.backend,
             depth: args.depth,
             // Execs need not be kept in memory: they are in the recording.
-            format: Format::Jsonl,
+            format: Some(Format::Jsonl),
             ..Common::unsaid()?
         };
         let blocked: Vec<i32> = ENDING.iter().copied().chain([libc::SIGUSR1, libc::SIGCHLD]).collect();

@@ -13,7 +13,13 @@ use super::{
     fail, results,
     sink_file::Output,
 };
-use crate::{model::merge::Merged, replay, sink};
+use crate::{
+    event::{Event, decode},
+    model::merge::Merged,
+    record::{Input, Reader},
+    replay,
+    sink::{self, html::Timeline},
+};
 
 /// Runs the verb.
 pub(super) fn report(args: &ReportArgs) -> ExitCode {
@@ -24,15 +30,34 @@ pub(super) fn report(args: &ReportArgs) -> ExitCode {
 }
 
 fn try_report(args: &ReportArgs) -> anyhow::Result<()> {
+    results::check(args.format, &args.output)?;
     let output = Output::open(&args.output, args.format == Format::Jsonl)?;
     match (args.recordings.as_slice(), args.format) {
         (paths, Format::Jsonl) => lines(paths, output),
+        ([path], Format::Html) => page(path, output),
+        (_, Format::Html) => anyhow::bail!("a page is of one recording: name one, or use `--format text` or `json`"),
         ([path], format) => {
             let (_, report) = replay::replay(path, false, |_| {}).with_context(|| path.display().to_string())?;
             results::write(report, Vec::new(), format, output, false).map(drop)
         }
         (paths, format) => together(paths, format, output),
     }
+}
+
+/// A page, with every change drawn if the recording has them.
+pub(super) fn page(path: &Path, mut output: Output) -> anyhow::Result<()> {
+    let context = || path.display().to_string();
+    let (_, report) = replay::replay(path, false, |_| {}).with_context(context)?;
+    let mut timeline = Timeline::default();
+    Reader::open(path).with_context(context)?.inputs(|input| {
+        if let Input::Record(bytes) = input
+            && let Ok(Event::Slot(slot)) = decode(bytes)
+        {
+            timeline.slot(&slot);
+        }
+    });
+    let written = sink::html::write(&report, &timeline, &mut output);
+    fail::written(written.and_then(|()| output.finish())).context("failed to write the page")
 }
 
 /// Exec records one by one, as they came live; of several recordings one after the other.
@@ -60,7 +85,7 @@ fn together(paths: &[PathBuf], format: Format, mut output: Output) -> anyhow::Re
     let merged = Merged::of(paths.iter().map(one).collect::<anyhow::Result<Vec<_>>>()?);
     let result = match format {
         Format::Json => sink::json::write(&merged, &mut output),
-        Format::Text | Format::Jsonl => sink::text::hosts::write(&merged, &mut output),
+        Format::Text | Format::Jsonl | Format::Html => sink::text::hosts::write(&merged, &mut output),
     };
     fail::written(result.and_then(|()| output.finish())).context("failed to write the results")
 }

@@ -1,14 +1,23 @@
 //! A report to where it is wanted: what a live trace and a recording share.
 
-use std::io;
+use std::{io, path::Path};
 
 use anyhow::Context as _;
 
 use super::{args::Format, fail, sink_file::Output};
 use crate::{
     model::{ExecRecord, Report},
-    sink,
+    sink::{self, html::Timeline},
 };
+
+/// A page goes to a file: a terminal can't show it, and stdout is also the traced command's.
+pub(super) fn check(format: Format, output: &Path) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        format != Format::Html || output.as_os_str() != "-",
+        "`--format html` writes a page: name a file for it with `-o FILE`"
+    );
+    Ok(())
+}
 
 /// Writes what is left to write: the report, or the exec records that did not stream by before it. Gives the report back,
 /// without its execs if they were written.
@@ -21,6 +30,7 @@ pub(super) fn write(
 ) -> anyhow::Result<Report> {
     let result = match format {
         Format::Text => sink::text::write(&report, &mut output),
+        Format::Html => sink::html::write(&report, &Timeline::default(), &mut output),
         Format::Json => sink::json::write(&report, &mut output),
         Format::Jsonl => {
             rest.append(&mut report.execs);

@@ -45,7 +45,7 @@ fn try_run(args: &RunArgs, debug: bool) -> anyhow::Result<u8> {
     }
     let gate = Gate::read(&args.gate, false)?;
     anyhow::ensure!(
-        gate.is_none() || args.common.format != Format::Jsonl,
+        gate.is_none() || args.common.format() != Format::Jsonl,
         "budgets are held against all execs at the end, `--format jsonl` keeps none: use json or text"
     );
     // First of all, while there is one thread and nothing open that the command should not inherit.

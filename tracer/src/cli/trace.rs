@@ -17,11 +17,13 @@ use super::{
     stacks::Stacks,
 };
 use crate::{
-    model::{Gap, Options, Report, RootEnd},
+    event::{Descriptor, Event, decode::decode},
+    model::{Gap, LiveView, Options, Report, RootEnd},
     pipeline::{self, Pipeline},
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
     sink,
+    tui::Status,
 };
 
 /// How often the ring is looked into when nobody says that there is something.
@@ -74,7 +76,8 @@ impl Trace {
         debug: bool,
         tap: impl FnOnce(&Start) -> anyhow::Result<Option<Box<dyn Tap>>>,
     ) -> anyhow::Result<Self> {
-        let stream = common.format == Format::Jsonl;
+        results::check(common.format(), &common.output)?;
+        let stream = common.format() == Format::Jsonl;
         let output = Output::open(&common.output, stream)?;
         let settle_ns = common.settle * 1_000_000;
         let choice = match common.backend {
@@ -110,7 +113,7 @@ impl Trace {
             last_census: common.census.is_some_and(|at| at != CensusAt::Never),
             pipeline,
             recording,
-            format: common.format,
+            format: common.format(),
             output,
             checked: Instant::now(),
             checked_ns: boot_ns(),
@@ -181,6 +184,46 @@ impl Trace {
             self.pipeline.take(Input::Checked(Gap { from_ns, to_ns, missed }));
         }
         Ok(())
+    }
+
+    /// Looks at every table, and tells how things are now. The looks are for the eye: the report does not know of them.
+    pub(super) fn look(&mut self) -> anyhow::Result<(LiveView, Status)> {
+        self.take()?;
+        let Self { session, pipeline, .. } = self;
+        let mut looks = Vec::new();
+        session.glance(|bytes| {
+            if let Ok(Event::Table(seen)) = decode(bytes) {
+                looks.push(*seen);
+            }
+        })?;
+        let counted = pipeline::counted(&session.coverage()?);
+        let status = Status {
+            now_ns: boot_ns(),
+            backend: pipeline.start().plan.backend.clone(),
+            lost: counted.lost,
+            missed: counted.missed.values().sum(),
+            skipped: pipeline.skipped(),
+        };
+        Ok((pipeline.live(&looks), status))
+    }
+
+    /// Takes a census now, and gives the rows of one table in the order of their numbers.
+    pub(super) fn census_of(&mut self, table: u64) -> anyhow::Result<Vec<Descriptor>> {
+        let Self { session, pipeline, .. } = self;
+        let mut rows = Vec::new();
+        session.census(Occasion::Asked, |bytes| {
+            pipeline.take(Input::Record(bytes));
+            if let Ok(Event::Descriptor(row)) = decode(bytes)
+                && row.table.0 == table
+            {
+                rows.push(*row);
+            }
+        })?;
+        // One census may have been taken for each process that shares the table: the last one counts.
+        let last = rows.iter().map(|row| row.census).max();
+        rows.retain(|row| Some(row.census) == last);
+        rows.sort_by_key(|row| row.number);
+        Ok(rows)
     }
 
     fn take(&mut self) -> anyhow::Result<()> {

@@ -17,7 +17,7 @@ pub use decode::{DecodeError, decode};
 pub use exit::Exit;
 pub use fdtide_abi::Kind;
 pub use kinds::Kinds;
-pub use name::Name;
+pub use name::{Name, visible};
 pub use syscall::{Errno, Syscall};
 
 /// Something that happened in the traced tree.

@@ -101,6 +101,20 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
+/// Text that is escaped for JSON, made safe for a person's eyes: what moves the cursor, hides or turns text around is
+/// escaped as in [`Name`]'s display form, the rest, escapes included, stays as it is.
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unsafe(c) {
+            hex(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Characters that move the cursor, hide, or turn the text around.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
@@ -168,6 +182,7 @@ mod tests {
         assert_eq!(name.to_string(), r"a\x1b[2J\x0a\xffz");
         assert_eq!(name.text(), "a\x1b[2J\n\\xffz");
         assert_eq!(serde_json::to_string(&name).unwrap(), r#""a\u001b[2J\n\\xffz""#);
+        assert_eq!(visible(&name.text()), name.to_string());
         assert_eq!(Name::from("abc\u{202e}def").to_string(), r"abc\xe2\x80\xaedef");
     }
 

@@ -1,8 +1,8 @@
 //! What there is to see while the trace runs: tables now, and the last things that happened.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use crate::event::{Exec, Kinds, Name};
+use crate::event::{Exec, Kinds, Name, Seen, TableId};
 use crate::model::report::{ExecRecord, FailureRow};
 use crate::model::{CrestRow, Model};
 
@@ -166,13 +166,18 @@ fn push<T>(list: &mut VecDeque<T>, entry: T) {
 }
 
 impl Model {
-    /// The state after the last event. Costs a copy of what it shows.
-    pub fn live(&self) -> LiveView {
-        let mut tables: Vec<LiveTable> =
-            self.tables.values().filter(|table| !table.is_over()).map(|table| table.live()).collect();
+    /// The state after the last event, with tables as they were at these looks since. A look shows what is, and tells of no
+    /// end; nothing of it stays, so that the report is made of events alone. Costs a copy of what it shows.
+    pub fn live(&self, looks: &[Seen]) -> LiveView {
+        let looks: HashMap<TableId, &Seen> = looks.iter().map(|seen| (seen.table.id, seen)).collect();
+        let mut tables = Vec::new();
+        let mut failures = Vec::new();
+        for (id, table) in self.tables.iter().filter(|(_, table)| !table.is_over()) {
+            let look = looks.get(id).copied();
+            tables.push(table.live(look));
+            failures.append(&mut table.live_failures(look));
+        }
         tables.sort_by_key(|table| (table.first_ns, table.table));
-        let failures = self.tables.values().filter(|table| !table.is_over()).flat_map(|table| table.live_failures());
-        let mut failures: Vec<LiveFailure> = failures.collect();
         failures.sort_by_key(|failure| (std::cmp::Reverse(failure.row.last_ns), failure.table));
         LiveView {
             tables,

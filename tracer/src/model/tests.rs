@@ -60,7 +60,7 @@ fn the_live_view_follows_the_events() {
     sim.open(root, Kind::OPath, 100);
     let child = sim.fork(root);
     sim.exec(child, "/bin/true", &[]);
-    let view = sample::model(&sim.events).live();
+    let view = sample::model(&sim.events).live(&[]);
     assert_eq!((view.tables.len(), view.processes, view.execs_total), (2, 2, 1));
     assert_eq!((view.tables[0].live, view.tables[0].high_water, view.tables[0].settled), (103, 103, None));
     assert_eq!((view.execs.len(), view.execs[1].high_water, view.crests.len()), (2, Some(103), 0));
@@ -68,7 +68,7 @@ fn the_live_view_follows_the_events() {
     sim.fail(root, 257, crate::event::Errno::EMFILE, 30);
     sim.exit(child, 0);
     sim.end();
-    let view = sample::model(&sim.events).live();
+    let view = sample::model(&sim.events).live(&[]);
     assert_eq!((view.tables.len(), view.tables[0].live, view.crests[0].height), (1, 3, 100));
     assert_eq!((view.failures.len(), view.failures[0].row.count, view.tables[0].failures), (1, 30, 30));
 }

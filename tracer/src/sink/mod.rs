@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod fields;
 pub mod hdr;
+pub mod html;
 pub mod json;
 pub mod jsonl;
 pub mod perfetto;

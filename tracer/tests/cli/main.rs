@@ -15,3 +15,4 @@ mod output;
 mod rights;
 mod signals;
 mod terminal;
+mod top;

@@ -13,7 +13,7 @@ use std::{
 use crate::support::{self, FDTIDE};
 
 /// Both ends of a new terminal.
-fn terminal() -> (File, OwnedFd) {
+pub fn terminal() -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (-1, -1);
     let nothing = std::ptr::null_mut();
     // SAFETY: two places for descriptors; no name, no settings.

@@ -1,14 +1,21 @@
 //! A table as a view or the report shows it.
 
 use super::{Table, crest};
-use crate::event::Kinds;
+use crate::event::{Head, Kinds, Seen};
 use crate::model::intern::Interner;
 use crate::model::live::{LiveFailure, LiveTable};
 use crate::model::report::{SettledFrom, TableRow, TableState};
 
 impl Table {
-    /// It as it was at the last look.
-    pub fn live(&self) -> LiveTable {
+    /// The later of the last record of it and this look.
+    fn latest<'a>(&'a self, look: Option<&'a Seen>) -> Option<(&'a Head, u64)> {
+        let record = self.head.as_deref().map(|head| (head, self.seen_ns));
+        let look = look.map(|seen| (&seen.table, seen.at_ns));
+        [record, look].into_iter().flatten().max_by_key(|(_, at_ns)| *at_ns)
+    }
+
+    /// It as it was last seen.
+    pub fn live(&self, look: Option<&Seen>) -> LiveTable {
         let mut row = LiveTable {
             table: self.id.0,
             pids: self.pids.clone(),
@@ -29,9 +36,9 @@ impl Table {
             failures: 0,
             shared: false,
         };
-        let Some(head) = &self.head else { return row };
-        let mark = crest(head, self.seen_ns, &self.origin, self.crest.clone());
-        row.seen_ns = Some(self.seen_ns);
+        let Some((head, seen_ns)) = self.latest(look) else { return row };
+        let mark = crest(head, seen_ns, &self.origin, self.crest.clone());
+        row.seen_ns = Some(seen_ns);
         row.changed_ns = head.last_change_ns;
         row.live = head.live;
         row.kinds = head.kinds.clone();
@@ -49,8 +56,8 @@ impl Table {
     }
 
     /// Its failures so far.
-    pub fn live_failures(&self) -> Vec<LiveFailure> {
-        let rows = self.head.as_ref().map_or_else(Vec::new, |head| self.origin.tally.since(head));
+    pub fn live_failures(&self, look: Option<&Seen>) -> Vec<LiveFailure> {
+        let rows = self.latest(look).map_or_else(Vec::new, |(head, _)| self.origin.tally.since(head));
         let pid = self.pids.first().copied().unwrap_or(0);
         rows.into_iter().map(|row| LiveFailure { table: self.id.0, pid, comm: self.comm.clone(), row }).collect()
     }

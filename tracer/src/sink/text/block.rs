@@ -2,6 +2,7 @@
 
 use crate::model::report::{ExecRecord, Growth, GrowthPer, SettledFrom, SpawnerSummary};
 use crate::model::{FailureRow, Report};
+use crate::sink::fields::title;
 
 use super::lives::{Life, highest, limits, mark};
 use super::words::{self, Lines, composition, process};
@@ -28,11 +29,11 @@ pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
 
 fn high_water(lines: &mut Lines, spawner: &SpawnerSummary, execs: &[&ExecRecord]) {
     let mut told = 0;
-    let window = if spawner.execs == 1 { "high-water" } else { "high-water per exec" };
+    let window = if spawner.execs == 1 { "tables[].high_water" } else { "execs[].spawn_window.high_water" };
     let lives = [
-        (Life::Window, window, spawner.spawn_window),
-        (Life::Child, "child before exec", spawner.before_exec),
-        (Life::Program, "in the program", spawner.image),
+        (Life::Window, title(window), spawner.spawn_window),
+        (Life::Child, title("execs[].before_exec.high_water"), spawner.before_exec),
+        (Life::Program, title("execs[].image.high_water"), spawner.image),
     ];
     for (life, label, quantiles) in lives {
         let Some(q) = quantiles else {
@@ -74,7 +75,7 @@ fn settled(lines: &mut Lines, execs: &[&ExecRecord], rows: &[&Growth]) {
         let of = if levels.len() > 1 { " of each window" } else { "" };
         text.push_str(&format!("; never still, so the floor{of}"));
     }
-    lines.labelled("settled", &text);
+    lines.labelled(title("execs[].spawn_window.settled"), &text);
 }
 
 fn crest(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
@@ -87,7 +88,7 @@ fn crest(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
     }
     let Some(record) = highest(execs, life) else { return };
     let Some((top, kinds, _)) = mark(record, life) else { return };
-    lines.labelled("at the crest", &composition(kinds, 3));
+    lines.labelled(title("execs[].spawn_window.kinds{}"), &composition(kinds, 3));
     let mut where_ = match life {
         Life::Window => String::new(),
         Life::Child => format!("in {} between fork and exec", process(&record.program, record.pid)),
@@ -137,7 +138,7 @@ fn failed(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary, execs: &
     for table in report.tables.iter().filter(|row| spawner.tables.contains(&row.table)) {
         rows.extend(table.failures.iter().cloned());
     }
-    failures::write(lines, "failed", &rows, report.anchor.boot_ns);
+    failures::write(lines, title("tables[].failures[].count"), &rows, report.anchor.boot_ns);
     let first = execs.iter().find(|record| record.spawn_window.failures.as_ref().is_some_and(|f| !f.is_empty()));
     if let Some(first) = first
         && execs.len() > 1

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
+use crate::model::FailureRow;
 use crate::model::Report;
 use crate::model::report::{ExecRecord, LostListener};
-use crate::model::{Cause, FailureRow};
 
 use super::words::{self, Lines, grouped, process, seconds};
 
@@ -48,13 +48,7 @@ pub fn write(lines: &mut Lines, label: &str, rows: &[FailureRow], start_ns: u64)
 /// `first at 0.223 s with 1024 of 1024 in use: no free number`.
 fn first(lines: &mut Lines, row: &FailureRow, start_ns: u64, several: bool) {
     let (Some(live), Some(soft), Some(at)) = (row.live, row.soft_limit, row.first_ns) else { return };
-    let cause = match row.cause {
-        Cause::TableFull => ": no free number",
-        Cause::AnotherQuota => ": another quota, the table had room",
-        Cause::SystemWide => ": the limit of the whole system",
-        Cause::BeyondLimit => ": a number at or above the limit was asked for",
-        Cause::Unclear => "",
-    };
+    let cause = words::cause(row.cause).map_or(String::new(), |cause| format!(": {cause}"));
     let hidden = if row.hidden { "; it returned success, with fewer than were sent" } else { "" };
     let used = if soft <= 1024 { row.in_use.unwrap_or(0).max(live) } else { live };
     let when = seconds(at.saturating_sub(start_ns)).replace(' ', "\u{a0}");

@@ -2,6 +2,7 @@
 
 use crate::model::Report;
 use crate::model::report::{AgeRow, Growth, GrowthPer, OpenedBy, SuspectKind};
+use crate::sink::fields::title;
 
 use super::words::{Lines, count, limit, span};
 
@@ -39,7 +40,10 @@ pub fn slope(row: &Growth) -> String {
 pub fn write(lines: &mut Lines, row: &Growth) {
     if !row.suspect.is_empty() {
         let kinds: Vec<String> = row.suspect.iter().map(grown).collect();
-        lines.labelled("suspect", &format!("{}: more in every window after warm-up", kinds.join(", ")));
+        lines.labelled(
+            title("growth[].suspect[]"),
+            &format!("{}: more in every window after warm-up", kinds.join(", ")),
+        );
         row.suspect.iter().for_each(|suspect| openers(lines, suspect));
     }
     if let (Some(more), Some(soft)) = (row.limit_in, row.soft_limit) {

@@ -10,7 +10,7 @@ pub mod hosts;
 mod lives;
 mod orphans;
 mod tables;
-pub(in crate::sink) mod words;
+pub mod words;
 mod worst;
 
 use std::io::{self, Write};
@@ -24,6 +24,13 @@ const MORE_SPAWNERS: usize = 3;
 
 /// Writes the report. At most a screen for the common case; `docs/fields.md` explains the words.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = answer(report);
+    coverage(&mut lines, report);
+    print(lines, out)
+}
+
+/// The report without what it can't tell: what every output for people says first.
+pub(crate) fn answer(report: &Report) -> Lines {
     let mut lines = Lines::default();
     match report.spawners.split_first() {
         Some((first, others)) => {
@@ -35,8 +42,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     census::write(&mut lines, report);
     orphans::write(&mut lines, report);
-    coverage(&mut lines, report);
-    print(lines, out)
+    lines
 }
 
 /// Writes only what the report can't tell, one `incomplete:` sentence each.

@@ -3,6 +3,7 @@
 use crate::event::Exit;
 use crate::model::Report;
 use crate::model::report::{Orphan, Outlived, RootRow};
+use crate::sink::fields::title;
 
 use super::words::{self, Lines, count, process, seconds};
 
@@ -70,5 +71,5 @@ fn one(lines: &mut Lines, orphan: &Orphan) {
             format!("{name} outlived {spawner} by {by}, held {live} at its end{made}")
         }
     };
-    lines.labelled("orphan", &text);
+    lines.labelled(title("orphans[]"), &text);
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::model::Report;
 use crate::model::report::{Growth, SettledFrom, TableRow, TableState};
+use crate::sink::fields::title;
 
 use super::words::{self, Lines, composition, count, process};
 use super::{crests, failures, growth, plan};
@@ -50,9 +51,9 @@ pub fn alone(lines: &mut Lines, report: &Report) {
 }
 
 fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
-    lines.labelled("high-water", &reach(row));
+    lines.labelled(title("tables[].high_water"), &reach(row));
     if let Some(kinds) = &row.high_water_kinds {
-        lines.labelled("at the crest", &composition(kinds, 4));
+        lines.labelled(title("tables[].high_water_kinds{}"), &composition(kinds, 4));
     }
     if let Some(crest) = row.high_water.and_then(|high| crests::highest(report, row.table, high)) {
         if let Some(thread) = crest.threads.first() {
@@ -69,19 +70,19 @@ fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
         let rows: Vec<&Growth> = report.growth.iter().filter(|growth| growth.table == row.table).collect();
         let grows = rows.iter().filter(|growth| growth.last > growth.first);
         let grows: Vec<String> = grows.map(|row| format!(", {}", growth::slope(row))).collect();
-        lines.labelled("settled", &format!("{settled}{how}{}", grows.concat()));
+        lines.labelled(title("tables[].settled"), &format!("{settled}{how}{}", grows.concat()));
         rows.iter().for_each(|row| growth::write(lines, row));
     }
     if row.state == TableState::Alive
         && let (Some(live), Some(kinds)) = (row.live, &row.last_kinds)
     {
-        lines.labelled("live", &format!("{live}: {}", composition(kinds, 4)));
+        lines.labelled(title("tables[].live"), &format!("{live}: {}", composition(kinds, 4)));
     }
     if let (Some(installs), Some(closes)) = (row.installs, row.closes) {
         lines.labelled("churn", &format!("{installs} opened, {closes} closed"));
     }
     growth::ages(lines, report, &[row.table]);
-    failures::write(lines, "failed", &row.failures, report.anchor.boot_ns);
+    failures::write(lines, title("tables[].failures[].count"), &row.failures, report.anchor.boot_ns);
     failures::close_storms(lines, report);
 }
 

@@ -2,60 +2,92 @@
 
 use crate::event::{Kinds, Name};
 use crate::hist::Quantiles;
-use crate::model::FailureRow;
+use crate::model::{Cause, FailureRow};
 
 /// Columns of a line at most.
 pub const WIDTH: usize = 79;
 /// Column in which figures start.
 const COLUMN: usize = 22;
 
+/// What the report says, before it is broken into lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Room between what belongs together.
+    Gap,
+    /// A label and its figures; an empty label goes on with the one before.
+    Labelled(String, String),
+    /// Text behind a first part; later lines are indented by so many columns.
+    Text(String, usize, String),
+    /// A row of a table for a terminal, or what is said of it.
+    Row(String),
+}
+
 /// Lines of text, none wider than [`WIDTH`] unless a single word is.
 #[derive(Debug, Default)]
-pub struct Lines(Vec<String>);
+pub struct Lines(Vec<Entry>);
 
 impl Lines {
     /// An empty line, unless there is one already.
     pub fn gap(&mut self) {
-        if self.0.last().is_some_and(|line| !line.is_empty()) {
-            self.0.push(String::new());
+        if self.0.last().is_some_and(|entry| *entry != Entry::Gap) {
+            self.0.push(Entry::Gap);
         }
     }
 
     /// A label and its figures.
     pub fn labelled(&mut self, label: &str, text: &str) {
-        let first = format!("  {label:<width$}", width = COLUMN - 2);
-        self.wrapped(&first, COLUMN, text);
+        self.0.push(Entry::Labelled(label.to_owned(), text.to_owned()));
     }
 
     /// Text behind a first part, broken between words, later lines indented.
     pub fn wrapped(&mut self, first: &str, indent: usize, text: &str) {
-        let mut line = first.to_owned();
-        let mut fresh = true;
-        for word in text.split(' ') {
-            let space = usize::from(!fresh);
-            if !fresh && width(&line) + space + width(word) > WIDTH {
-                self.push(&line);
-                line = " ".repeat(indent);
-                fresh = true;
-            }
-            if !fresh {
-                line.push(' ');
-            }
-            line.push_str(word);
-            fresh = false;
-        }
-        self.push(&line);
+        self.0.push(Entry::Text(first.to_owned(), indent, text.to_owned()));
     }
 
     /// One line as it is.
     pub fn push(&mut self, line: &str) {
-        self.0.push(line.trim_end().to_owned());
+        self.0.push(Entry::Row(line.to_owned()));
+    }
+
+    /// What was said.
+    pub fn entries(&self) -> &[Entry] {
+        &self.0
     }
 
     /// The lines.
     pub fn into_vec(self) -> Vec<String> {
-        self.0
+        let mut lines = Vec::new();
+        for entry in self.0 {
+            match entry {
+                Entry::Gap => lines.push(String::new()),
+                Entry::Labelled(label, text) => {
+                    wrap(&format!("  {label:<width$}", width = COLUMN - 2), COLUMN, &text, &mut lines);
+                }
+                Entry::Text(first, indent, text) => wrap(&first, indent, &text, &mut lines),
+                Entry::Row(line) => lines.push(line.trim_end().to_owned()),
+            }
+        }
+        lines
     }
+}
+
+fn wrap(first: &str, indent: usize, text: &str, lines: &mut Vec<String>) {
+    let mut line = first.to_owned();
+    let mut fresh = true;
+    for word in text.split(' ') {
+        let space = usize::from(!fresh);
+        if !fresh && width(&line) + space + width(word) > WIDTH {
+            lines.push(line.trim_end().to_owned());
+            line = " ".repeat(indent);
+            fresh = true;
+        }
+        if !fresh {
+            line.push(' ');
+        }
+        line.push_str(word);
+        fresh = false;
+    }
+    lines.push(line.trim_end().to_owned());
 }
 
 /// Characters of a text.
@@ -158,6 +190,17 @@ pub fn grouped(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// What a failure says about its cause; `None` where nothing is known.
+pub fn cause(cause: Cause) -> Option<&'static str> {
+    match cause {
+        Cause::TableFull => Some("no free number"),
+        Cause::AnotherQuota => Some("another quota, the table had room"),
+        Cause::SystemWide => Some("the limit of the whole system"),
+        Cause::BeyondLimit => Some("a number at or above the limit was asked for"),
+        Cause::Unclear => None,
+    }
 }
 
 /// `2.118 s`.

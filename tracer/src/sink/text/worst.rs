@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::model::Report;
 use crate::model::report::ExecRecord;
+use crate::sink::fields::short;
 
 use super::failures;
 use super::lives::greatest;
@@ -21,7 +22,7 @@ pub fn write(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
     let mut worst = execs.to_vec();
     worst.sort_by_key(|record| (Reverse(failed(record)), Reverse(greatest(record).map(|(high, _)| high)), record.seq));
     lines.gap();
-    lines.push("  exec        when    high  child  image  settled  made of        failed");
+    lines.push(&head());
     for record in worst.iter().take(ROWS) {
         let number = |value: Option<u32>| value.map_or("?".to_owned(), |value| value.to_string());
         let made = greatest(record).map_or(String::new(), |(_, kinds)| {
@@ -47,4 +48,19 @@ pub fn write(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
     if let Some(more) = execs.len().checked_sub(ROWS).filter(|more| *more > 0) {
         lines.push(&format!("  {} · --format json for all", count(more as u64, "more exec")));
     }
+}
+
+/// Heads of the columns, as wide as what stands below.
+fn head() -> String {
+    format!(
+        "  {:<6} {:>9}  {:>6} {:>6} {:>6}  {:>7}  {:<13}  {}",
+        short("execs[].seq"),
+        short("execs[].at_ns"),
+        short("execs[].spawn_window.high_water"),
+        short("execs[].before_exec.high_water"),
+        short("execs[].image.high_water"),
+        short("execs[].spawn_window.settled"),
+        short("execs[].spawn_window.kinds{}"),
+        short("execs[].spawn_window.failures[].count"),
+    )
 }
