@@ -213,6 +213,9 @@ impl Pipeline {
             Some(closing) => *closing,
             None => Closing { at_ns: self.last_ns, counted: self.counted, ..Closing::default() },
         };
+        if let Some(oom) = closing.oom {
+            self.model.oom_kills(oom.count, oom.whole_system);
+        }
         let loss = Loss { gaps: self.gaps, skipped: self.skipped, ..closing.counted.loss() };
         let Start { anchor, plan, command, .. } = self.start;
         let end = End { at_ns: closing.at_ns, anchor, plan, loss, agent: closing.agent, command, root: closing.root };
@@ -287,7 +290,7 @@ pub fn counted(stopped: &Stopped) -> Counted {
 #[must_use]
 pub fn closing(stopped: &Stopped, root: Option<RootEnd>) -> Closing {
     let counted = counted(stopped);
-    Closing { at_ns: counted.at_ns, counted, agent: agent().ok(), root }
+    Closing { at_ns: counted.at_ns, counted, agent: agent().ok(), root, oom: None }
 }
 
 /// What fdtide itself uses now.

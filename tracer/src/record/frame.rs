@@ -91,6 +91,12 @@ pub(super) fn read(from: &mut impl Read) -> Result<Vec<u8>, Stop> {
     if found.to_le_bytes() == expected { Ok(bytes) } else { Err(Stop::Damaged) }
 }
 
+/// Metadata and body of a whole message.
+pub(super) fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = bytes.get(4..8)?.first_chunk::<4>().map(|length| u32::from_le_bytes(*length))? as usize;
+    bytes.get(8..)?.split_at_checked(length)
+}
+
 fn sum(metadata: &[u8], body: &[u8]) -> u32 {
     let mut sum = crc32fast::Hasher::new();
     sum.update(metadata);
@@ -102,4 +108,22 @@ fn sum(metadata: &[u8], body: &[u8]) -> u32 {
 fn append(from: &mut impl Read, bytes: &mut Vec<u8>, length: usize) -> Result<(), Stop> {
     let read = from.by_ref().take(length as u64).read_to_end(bytes)?;
     if read == length { Ok(()) } else { Err(Stop::Cut) }
+}
+
+/// Puts a good checksum on every message that can be made out.
+#[cfg(test)]
+pub(super) fn reseal(bytes: &mut [u8]) {
+    let mut at = 0;
+    while let Some(head) = bytes.get(at..at + 8) {
+        let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+        let Some(sealed) = (at + 8 + length).checked_sub(TRAILER).filter(|end| *end <= bytes.len()) else { return };
+        let Some(metadata) = bytes.get(at + 8..sealed) else { return };
+        let Ok(message) = root_as_message(metadata) else { return };
+        let body = usize::try_from(message.bodyLength()).unwrap_or(usize::MAX);
+        let Some(body) = bytes.get(sealed + TRAILER..).and_then(|rest| rest.get(..body)) else { return };
+        let (end, sum) = (sealed + TRAILER + body.len(), sum(metadata, body));
+        bytes[sealed..sealed + 4].copy_from_slice(SEAL);
+        bytes[sealed + 4..sealed + TRAILER].copy_from_slice(&sum.to_le_bytes());
+        at = end;
+    }
 }

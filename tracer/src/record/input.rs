@@ -62,6 +62,17 @@ pub struct Closing {
     pub agent: Option<Agent>,
     /// How the run command ended.
     pub root: Option<RootEnd>,
+    /// OOM kills during the trace, where they were counted.
+    pub oom: Option<OomKills>,
+}
+
+/// OOM kills during a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OomKills {
+    /// How many.
+    pub count: u64,
+    /// They were counted in the whole system, not in the root's own cgroup.
+    pub whole_system: bool,
 }
 
 impl Counted {

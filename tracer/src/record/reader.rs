@@ -18,6 +18,7 @@ use super::{
     compat,
     error::ReadError,
     frame::{self, Stop},
+    shape::Shape,
     start::KEY,
 };
 use crate::event::{Frame, Name, Stack};
@@ -41,6 +42,7 @@ pub struct Reader<R> {
     decoder: StreamDecoder,
     start: Start,
     schema: Schema,
+    shape: Shape,
     end: Option<End>,
 }
 
@@ -73,11 +75,10 @@ impl<R: Read> Reader<R> {
             Stop::Unsealed => ReadError::Foreign("it is an Arrow stream of something else".to_owned()),
             Stop::Io(error) => ReadError::Read(error),
         })?;
-        let schema = root_as_message(bytes.get(8..).unwrap_or_default())
-            .ok()
-            .and_then(|message| message.header_as_schema())
-            .map(fb_to_schema)
-            .ok_or_else(|| ReadError::Foreign("it has no schema".to_owned()))?;
+        let message = root_as_message(bytes.get(8..).unwrap_or_default()).ok();
+        let foreign = || ReadError::Foreign("its columns are none of a recording".to_owned());
+        let shape = message.and_then(|message| Shape::of(&message)).ok_or_else(foreign)?;
+        let schema = message.and_then(|message| message.header_as_schema()).map(fb_to_schema).ok_or_else(foreign)?;
         // The decoder takes in a message without a body when the next one comes.
         let mut decoder = StreamDecoder::new();
         decode(&mut decoder, bytes).map_err(ReadError::Foreign)?;
@@ -92,7 +93,7 @@ impl<R: Read> Reader<R> {
             }
             return Err(ReadError::Foreign(format!("it has no column `{name}`")));
         }
-        Ok(Reader { from, decoder, start, schema, end: None })
+        Ok(Reader { from, decoder, start, schema, shape, end: None })
     }
 
     /// Where, when and how it was made.
@@ -111,7 +112,8 @@ impl<R: Read> Reader<R> {
     pub fn next_batch(&mut self) -> Option<RecordBatch> {
         while self.end.is_none() {
             let read = match frame::read(&mut self.from) {
-                Ok(bytes) => decode(&mut self.decoder, bytes).map_err(|_| End::Damaged),
+                Ok(bytes) if self.fits(&bytes) => decode(&mut self.decoder, bytes).map_err(|_| End::Damaged),
+                Ok(_) => Err(End::Damaged),
                 Err(Stop::Over) => Err(End::Whole),
                 Err(Stop::Cut) => Err(End::Cut),
                 Err(Stop::Damaged | Stop::Unsealed) => Err(End::Damaged),
@@ -124,6 +126,12 @@ impl<R: Read> Reader<R> {
             }
         }
         None
+    }
+
+    /// Whether a message is one that Arrow's reader may have.
+    fn fits(&self, bytes: &[u8]) -> bool {
+        let Some((metadata, body)) = frame::parts(bytes) else { return false };
+        root_as_message(metadata).is_ok_and(|message| self.shape.fits(&message, body))
     }
 
     /// How it ended; none while there may be more.

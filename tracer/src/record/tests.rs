@@ -32,7 +32,7 @@ fn closing(at_ns: u64) -> Closing {
     let counter = LossCounter { name: "ring_full".to_owned(), value: 3, help: "Records refused.".to_owned() };
     let counted = Counted { at_ns, lost: 3, missed: [("a".to_owned(), 2)].into(), counters: vec![counter] };
     let root = Some(RootEnd { pid: 7, exit: Some(crate::event::Exit::Code(3)) });
-    Closing { at_ns, counted, agent: None, root }
+    Closing { at_ns, counted, root, ..Closing::default() }
 }
 
 /// Everything that goes into a made-up trace of so many execs.
@@ -232,7 +232,7 @@ fn a_recording_is_for_its_owner_only() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn a_flipped_byte_is_found_and_what_came_before_it_is_read(at in 0.0..1.0f64, bits in 1u8..) {
@@ -251,6 +251,20 @@ proptest! {
                 prop_assert!(text.contains("not a recording") || text.contains("breaks off"), "{}", text);
             }
         }
+    }
+
+    #[test]
+    fn damage_that_somebody_has_put_a_good_checksum_on_is_no_panic(
+        flips in proptest::collection::vec((0.0..1.0f64, 1u8..), 1..4)
+    ) {
+        let records = sample::run(12);
+        let mut bytes = recorded(&inputs(&records, 12));
+        for (at, bits) in flips {
+            let at = (at * bytes.len() as f64) as usize;
+            bytes[at] ^= bits;
+        }
+        frame::reseal(&mut bytes);
+        let _ = report(&bytes);
     }
 
     #[test]
