@@ -157,6 +157,8 @@ impl Recorder {
             self.dump(why)?;
         }
         if self.flight.borrow().is_full(now_ns) {
+            // What waits belongs before the state that the segment begins with.
+            self.trace.take()?;
             let mut state = Vec::new();
             self.trace.session().processes(|bytes| state.push(bytes.to_vec()))?;
             self.trace.session().snapshot(|bytes| state.push(bytes.to_vec()))?;
@@ -169,6 +171,7 @@ impl Recorder {
     }
 
     fn dump(&mut self, why: &str) -> anyhow::Result<()> {
+        self.trace.take()?;
         let mut tables = Vec::new();
         let session = self.trace.session();
         session.snapshot(|bytes| tables.push(bytes.to_vec()))?;

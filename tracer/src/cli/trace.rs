@@ -226,7 +226,8 @@ impl Trace {
         Ok(rows)
     }
 
-    fn take(&mut self) -> anyhow::Result<()> {
+    /// Takes the records that wait.
+    pub(super) fn take(&mut self) -> anyhow::Result<()> {
         let Self { session, pipeline, .. } = self;
         session.drain(|bytes| pipeline.take(Input::Record(bytes)));
         if let Some(stacks) = &mut self.stacks {

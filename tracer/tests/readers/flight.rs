@@ -49,7 +49,7 @@ fn what_is_kept_is_bounded_and_each_dump_is_a_recording() {
     let dump = poll(10, "a dump", || dumps(folder.path(), "asked").pop());
     let told = json(&dump);
     let execs = list(&told, "execs").iter().filter(|exec| exec["program"] == "true").count();
-    assert!(execs > 20, "{execs} execs");
+    assert!(execs > 0, "{}", told["coverage"]);
     let high = list(&told, "tables").iter().find(|row| row["comm"] == "exec-loop").expect("the spawner");
     assert!(number(high, "high_water") >= 20 && high["state"] == "alive", "{high}");
     assert!(told["coverage"].to_string().contains("begins"), "{}", told["coverage"]);
