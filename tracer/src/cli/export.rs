@@ -70,7 +70,7 @@ fn table(args: &ExportArgs, start: &Start, report: Report, output: &mut Output) 
     let rows = rows::Rows::new(&start.host.name, report);
     let written = (|| {
         let mut table: Box<dyn rows::Table + '_> = match args.to {
-            To::Csv => Box::new(rows::Csv::new(output)),
+            To::Csv => Box::new(rows::Csv::new(output, &rows::Rows::schema(reader.schema()))?),
             To::Jsonl => Box::new(rows::Jsonl::new(output)),
             _ => Box::new(rows::Parquet::new(output, rows::Rows::schema(reader.schema()))?),
         };

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Schema};
 
 use super::{
     Table,
@@ -13,23 +13,24 @@ use super::{
 /// Writes CSV.
 pub struct Csv<W> {
     out: W,
-    titled: bool,
 }
 
 impl<W: Write> Csv<W> {
-    /// To here.
-    pub fn new(out: W) -> Self {
-        Self { out, titled: false }
+    /// Begins with the names of the columns.
+    ///
+    /// # Errors
+    ///
+    /// When they can't be written.
+    pub fn new(mut out: W, schema: &Schema) -> Result<Self, ArrowError> {
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        writeln!(out, "{}", names.join(","))?;
+        Ok(Self { out })
     }
 }
 
 impl<W: Write> Table for Csv<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
         let mut text = String::new();
-        if !std::mem::replace(&mut self.titled, true) {
-            text.push_str(&value::names(batch).join(","));
-            text.push('\n');
-        }
         for row in 0..batch.num_rows() {
             for (at, column) in batch.columns().iter().enumerate() {
                 if at > 0 {
