@@ -14,4 +14,5 @@ pub mod record;
 pub mod replay;
 pub mod sink;
 pub mod symbols;
+pub mod testing;
 pub mod tui;

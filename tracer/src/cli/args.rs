@@ -4,6 +4,12 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod audit;
+mod scale;
+
+pub(super) use audit::{AuditArgs, AuditFormat};
+pub(super) use scale::{ScaleArgs, Shape};
+
 use super::gate_args::{CHECK_EXAMPLES, COMPARE_EXAMPLES, CheckArgs, CompareArgs, GateArgs, InitCiArgs};
 use crate::record::Trigger;
 
@@ -104,6 +110,12 @@ pub(super) enum Verb {
     /// Say what this kernel allows, which backend would be taken, and what is missing
     #[command(after_help = "Exit status: 0 if fdtide can run here; 1 if it can't.")]
     Doctor(DoctorArgs),
+    /// Run a command with several values of a number, and tell how its high-water mark follows that number
+    #[command(after_help = scale::EXAMPLES)]
+    Scale(ScaleArgs),
+    /// Run the attempts of a plan under trace, and tell for each what it held and whether something is left
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(AuditArgs),
 }
 
 #[derive(Debug, Args)]

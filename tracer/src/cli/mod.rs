@@ -2,6 +2,7 @@
 
 mod args;
 mod attach;
+mod audit;
 mod check;
 mod compare;
 mod doctor;
@@ -18,6 +19,7 @@ mod recording;
 mod report;
 mod results;
 mod run;
+mod scale;
 mod signals;
 mod sink_file;
 mod stacks;
@@ -50,5 +52,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::InitCi(options) => init_ci::init_ci(&options),
         Verb::Top(options) => top::top(&options, cli.debug),
         Verb::Doctor(options) => doctor::doctor(&options),
+        Verb::Scale(options) => scale::scale(&options),
+        Verb::Audit(options) => audit::audit(&options),
     }
 }

@@ -1,5 +1,6 @@
 //! From a [`Report`](crate::model::Report) to bytes, one file per format.
 
+pub mod audit;
 pub mod compare;
 pub mod fields;
 pub mod hdr;
@@ -8,6 +9,7 @@ pub mod json;
 pub mod jsonl;
 pub mod perfetto;
 pub mod rows;
+pub mod scale;
 pub mod text;
 pub mod verdict;
 

@@ -28,8 +28,9 @@ fn build() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let source = newest(&root.join("fixtures/src"));
     let names = ["landlock-burst", "fd-case", "fd-holder", "exec-loop", "fd-torture"];
+    let mut names = names.into_iter().chain(["socket-broker", "zero-spend", "sandbox-leak"]);
     let fresh = |name: &str| changed(&folder.join(name)).is_some_and(|made| Some(made) >= source);
-    if !names.into_iter().all(fresh) {
+    if !names.all(fresh) {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--package=fdtide-fixtures", "--bins", "--target-dir"]);
         cargo.arg(folder.parent().expect("the target folder")).current_dir(root);
