@@ -1,6 +1,6 @@
 //! The plan of an audit, as TOML: attempts, each a command with one number of threads or several.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
