@@ -51,6 +51,11 @@ fn found(task: Object) {
         let target_flags = target.map_or(0, |flags| unsafe { *flags });
         let parent = task.follow(offset!(task_real_parent));
         let flags: u32 = task.load(offset!(task_flags));
+        // A process whose last thread has gone is still on the list; nobody would tell of its end any more.
+        let live: u32 = task.follow(offset!(task_signal)).load(offset!(signal_live));
+        if live == 0 {
+            return;
+        }
         let inherited = !named && flags & tree::PF_KTHREAD == 0 && tree::find(parent).is_some();
         if !named && !inherited {
             return;

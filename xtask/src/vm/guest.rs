@@ -1,6 +1,8 @@
 //! The guest's `/init`, and the lines that it says on the second serial port, where the kernel never writes.
 
-use super::{kernels::Plan, programs::Programs};
+use std::path::PathBuf;
+
+use super::{Options, kernels::Plan, programs::Programs};
 
 /// Stands before each line of the script's own.
 pub const MARK: &str = "@@fdtide ";
@@ -54,18 +56,25 @@ echo "@@fdtide up $(now) $(uname -r)"
 const TAIL: &str = "echo \"@@fdtide done $(now)\"\npoweroff -f\n";
 
 /// The whole script.
-pub fn init(plan: &Plan, programs: &Programs, filter: Option<&str>) -> String {
+pub fn init(plan: &Plan, programs: &Programs, options: &Options) -> String {
     let fdtide = quoted(&programs.fdtide.to_string_lossy());
-    let tests = quoted(&programs.tests.to_string_lossy());
-    let filter = filter.map(quoted).unwrap_or_default();
+    let filter = options.filter.as_deref().map(quoted).unwrap_or_default();
     let skip = TOO_LONG.map(|name| format!("--skip {name}")).join(" ");
+    let target = |path: &PathBuf| {
+        let path = quoted(&path.to_string_lossy());
+        format!("    {path} --test-threads=1 --show-output {skip} {filter} || code=$?\n")
+    };
+    let targets = programs.tests.iter().map(target).collect::<String>();
+    let seeds = options.seeds.iter().map(|seeds| format!("export FDTIDE_TORTURE_SEEDS={}\n", quoted(seeds)));
+    let ops = options.ops.iter().map(|ops| format!("export FDTIDE_TORTURE_OPS={ops}\n"));
+    let torture = seeds.chain(ops).collect::<String>();
     let body = match plan.backend {
         None => format!("section {PROOF} {fdtide} run -- true\n"),
         Some(backend) => format!(
-            "export FDTIDE_BACKEND={backend}\n\
+            "export FDTIDE_BACKEND={backend}\n{torture}tests() {{\n    code=0\n{targets}    return $code\n}}\n\
              section {PROOF} {fdtide} run --format json -- true\n\
              [ \"$(cat /run/code)\" = {REFUSED} ] ||\n    \
-             section {TESTS} {tests} --test-threads=1 --show-output {skip} {filter}\n"
+             section {TESTS} tests\n"
         ),
     };
     format!("{HEAD}{body}{TAIL}")
@@ -85,15 +94,32 @@ mod tests {
 
     fn script(kernel: &str, backend: Option<Backend>, filter: Option<&str>) -> String {
         let plan = Plan { kernel: kernels::by_name(kernel).unwrap(), preempt: None, backend };
-        let [tests, fdtide] = ["/t/kernel-1", "/t/fdtide"].map(Into::into);
-        init(&plan, &Programs { archive: Default::default(), tests, fdtide }, filter)
+        let tests = ["/t/kernel-1", "/t/cases-2"].map(Into::into).to_vec();
+        let options = Options {
+            kernel: Vec::new(),
+            backend: Vec::new(),
+            preempt: None,
+            all: false,
+            filter: filter.map(str::to_owned),
+            target: Vec::new(),
+            seeds: Some("3".to_owned()),
+            ops: None,
+            jobs: None,
+            limit: 1,
+        };
+        init(&plan, &Programs { archive: Default::default(), tests, fdtide: "/t/fdtide".into() }, &options)
     }
 
     #[test]
     fn the_backend_is_told_to_the_tool_and_the_filter_to_the_tests() {
         let script = script("6.1", Some(Backend::Kprobe), Some("it's"));
         assert!(script.contains("export FDTIDE_BACKEND=kprobe\n"));
-        assert!(script.contains("section tests '/t/kernel-1' --test-threads=1 --show-output --skip 4097 'it'\\''s'\n"));
+        for target in ["/t/kernel-1", "/t/cases-2"] {
+            let line = format!("    '{target}' --test-threads=1 --show-output --skip 4097 'it'\\''s' || code=$?\n");
+            assert!(script.contains(&line), "{script}");
+        }
+        assert!(script.contains("export FDTIDE_TORTURE_SEEDS='3'\n"));
+        assert!(script.contains("section tests tests\n"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod outcome;
 mod programs;
 
 use std::{
+    fmt,
     path::Path,
     process::ExitCode,
     sync::{
@@ -44,12 +45,42 @@ pub struct Options {
     /// Only the tests whose names contain this
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
+    /// Test targets
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = [Target::Kernel])]
+    target: Vec<Target>,
+    /// Seeds of each mode of the torture, or a range of them as `20..40`
+    #[arg(long, value_name = "SEEDS")]
+    seeds: Option<String>,
+    /// Operations of each thread of the torture
+    #[arg(long, value_name = "NUMBER")]
+    ops: Option<u64>,
     /// Guests at a time [default: one for each processor]
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<usize>,
     /// What a guest may take; more is a hang
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     limit: u64,
+}
+
+/// A test target that can run in a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Target {
+    /// The tool against fixtures.
+    Kernel,
+    /// Behaviour from public reports.
+    Cases,
+    /// Long random sequences.
+    Torture,
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Kernel => "kernel",
+            Self::Cases => "cases",
+            Self::Torture => "torture",
+        })
+    }
 }
 
 /// The verb.
@@ -76,6 +107,9 @@ pub fn tests(kernels: &[&str], filter: &str) -> Result<Tally> {
         preempt: None,
         all: false,
         filter: Some(filter.to_owned()),
+        target: vec![Target::Kernel],
+        seeds: None,
+        ops: None,
         jobs: None,
         limit: 900,
     })
@@ -86,7 +120,7 @@ fn boot_all(options: &Options) -> Result<Tally> {
     apt::install_missing()?;
     let folder = sh::target()?.join("vm");
     let plans = kernels::plans(&options.kernel, &options.backend, options.preempt.as_deref(), options.all);
-    let programs = programs::build()?;
+    let programs = programs::build(&options.target)?;
     for kernel in kernels::KERNELS.iter().filter(|kernel| plans.iter().any(|plan| plan.kernel == *kernel)) {
         apt::fetch(kernel, &folder).with_context(|| format!("failed to fetch Debian's kernel {}", kernel.name))?;
     }
@@ -95,7 +129,7 @@ fn boot_all(options: &Options) -> Result<Tally> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<()> {
         while let Some(plan) = plans.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let script = guest::init(plan, &programs, options.filter.as_deref());
+            let script = guest::init(plan, &programs, options);
             let mut archive = programs.archive.clone();
             archive.file(Path::new("/init"), true, script.as_bytes())?;
             let boot = boot::boot(plan, &archive.finish()?, &folder.join(plan.kernel.name), limit)

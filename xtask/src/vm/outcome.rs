@@ -170,10 +170,10 @@ fn shown(text: &str) -> Vec<(&str, String)> {
     tests
 }
 
-/// The list after the last `failures:`.
+/// The lists of names after `failures:`; of each target the first such place has outputs instead.
 fn failed_names(text: &str) -> Vec<&str> {
-    let list = text.rsplit_once("\nfailures:\n").map_or("", |(_, list)| list);
-    list.lines().map_while(|line| line.strip_prefix("    ")).collect()
+    let lists = text.split("\nfailures:\n").skip(1);
+    lists.flat_map(|list| list.lines().map_while(|line| line.strip_prefix("    "))).collect()
 }
 
 /// The last lines.

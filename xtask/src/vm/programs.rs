@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 
-use super::archive::Archive;
+use super::{Target, archive::Archive};
 use crate::sh;
 
 /// Real programs for tests to start; what is not here is busybox's there.
@@ -18,20 +18,20 @@ const REAL: [&str; 8] = ["cat", "env", "false", "setpriv", "sh", "sleep", "strac
 
 pub struct Programs {
     pub archive: Archive,
-    /// The binary of the kernel tests.
-    pub tests: PathBuf,
+    /// The binaries of the test targets asked for.
+    pub tests: Vec<PathBuf>,
     pub fdtide: PathBuf,
 }
 
 /// What is read of cargo's messages.
 #[derive(Deserialize)]
 struct Message {
-    target: Option<Target>,
+    target: Option<Made>,
     executable: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct Made {
     name: String,
     kind: Vec<String>,
 }
@@ -39,9 +39,11 @@ struct Target {
 /// A built binary: its cargo name, whether it is a test, its file.
 type Built = (String, bool, PathBuf);
 
-pub fn build() -> Result<Programs> {
+pub fn build(targets: &[Target]) -> Result<Programs> {
     let mut built = cargo(&["build", "--package=fdtide", "--package=fdtide-fixtures", "--bins"])?;
-    built.extend(cargo(&["test", "--package=fdtide", "--test=kernel", "--no-run"])?);
+    for target in targets {
+        built.extend(cargo(&["test", "--package=fdtide", &format!("--test={target}"), "--no-run"])?);
+    }
     let find = |name: &str, test: bool| {
         let found = built.iter().find(|built| built.0 == name && built.1 == test);
         found.map(|built| built.2.clone()).with_context(|| format!("cargo built no `{name}`"))
@@ -62,7 +64,8 @@ pub fn build() -> Result<Programs> {
     let busybox = sh::which("busybox").context("`busybox` is missing")?;
     let content = fs::read(&busybox).context("failed to read `busybox`")?;
     archive.file(Path::new("/bin/busybox"), true, &content)?;
-    Ok(Programs { archive, tests: find("kernel", true)?, fdtide: find("fdtide", false)? })
+    let tests = targets.iter().map(|target| find(&target.to_string(), true)).collect::<Result<_>>()?;
+    Ok(Programs { archive, tests, fdtide: find("fdtide", false)? })
 }
 
 /// Builds, and gives the executables.
