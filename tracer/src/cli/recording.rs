@@ -83,7 +83,7 @@ impl Recording {
     /// Tables that have changed since the last look: should the trace be cut off, this is what is known of them.
     fn look(&mut self, session: &mut Session, pipeline: &mut Pipeline) -> anyhow::Result<()> {
         let since_ns = std::mem::replace(&mut self.looked_ns, boot_ns());
-        session.snapshot(|bytes| {
+        session.glance(|bytes| {
             let changed = match decode(bytes) {
                 Ok(Event::Table(seen)) => seen.table.last_change_ns >= since_ns || seen.table.image.at_ns >= since_ns,
                 _ => false,
