@@ -30,7 +30,7 @@ pub(super) fn load_report(path: &Path) -> anyhow::Result<Report> {
             false => error.into(),
         }),
         // Anything else may be a recording; what it is not, its reader says.
-        Some(_) => record::load_report(path).map_err(Into::into),
+        Some(_) => record::load_report(path).context("no JSON, and no recording that can be read"),
         None => Err(anyhow!("it is empty: the run that was to write it may not have ended")),
     };
     report.with_context(context)
