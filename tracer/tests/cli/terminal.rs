@@ -34,9 +34,11 @@ fn an_interrupt_from_the_keyboard_arrives_once() {
     command.args(["run", "-o", "/dev/null", "--", "bash", "-c", script]);
     let copy = || Stdio::from(theirs.try_clone().expect("a copy"));
     command.stdin(copy()).stdout(copy()).stderr(copy());
-    // SAFETY: two system calls between fork and exec; 0 is the terminal by then.
+    // SAFETY: three system calls between fork and exec; 0 is the terminal by then.
     unsafe {
         command.pre_exec(|| {
+            // Ignored where the tests run in the background; a shell can't trap it then.
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
             libc::setsid();
             libc::ioctl(0, libc::TIOCSCTTY, 0);
             Ok(())
