@@ -14,6 +14,9 @@ rounds, and in brackets where the middle half of the rounds lies. Tools run wher
 nowhere while they are timed.
 ";
 
+/// Where the time goes, measured by hand with parts of the program left out.
+const TRIED: &str = include_str!("tried.md");
+
 /// The whole page.
 pub fn page(results: &Results) -> Result<String, fmt::Error> {
     let mut out = HEAD.to_owned();
@@ -38,6 +41,7 @@ pub fn page(results: &Results) -> Result<String, fmt::Error> {
     tools(&mut out, results)?;
     bursts(&mut out, results)?;
     notes(&mut out, results)?;
+    out.push_str(TRIED);
     Ok(out)
 }
 
