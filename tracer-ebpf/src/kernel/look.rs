@@ -381,9 +381,29 @@ fn compare(look: &mut Look, number: u32) {
         };
         if sets != 0 {
             words(look, pass::SETS);
+            settle(look);
         }
         if scope == Scope::Recheck as u32 || (*look.state).head.flags & flag::RECHECK != 0 {
             words(look, pass::RECHECK);
+        }
+    }
+}
+
+/// Takes out what has gone since the bitmap was read, before a mark is raised: a number that was only reserved then counts by
+/// now, and what was closed before it was installed must not count with it.
+#[inline(always)]
+fn settle(look: &mut Look) {
+    let request = look.request();
+    // SAFETY: valid map values.
+    unsafe {
+        if (*request).raised == 0 {
+            return;
+        }
+        let chunk = look.chunk;
+        if scan(look, chunk) && (*look.scratch).scan.clears != 0 {
+            (*request).raised = 0;
+            words(look, pass::CLEARS);
+            (*request).raised = 1;
         }
     }
 }
