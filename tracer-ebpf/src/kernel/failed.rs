@@ -1,7 +1,7 @@
 //! Refused descriptors: told apart by syscall and error, with the evidence at the first.
 
 use fdtide_abi::{
-    Chunk, Counter, TableState,
+    Counter, TableState,
     config::{self, want},
     event::census_reason,
     table::{CHUNK_WORDS, FAILURES, NO_NUMBER},
@@ -13,7 +13,7 @@ use crate::kernel::{
     origin::asked,
 };
 
-/// Notes a refused descriptor, after a look: a symbol of its own, see [`crate::kernel::look::fdtide_look`].
+/// Notes a refused descriptor, after a look and [`fdtide_room`]: a symbol of its own, see [`crate::kernel::look::fdtide_look`].
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub extern "C" fn fdtide_failed(state: *mut TableState, scratch: *mut Scratch, nr: u32, errno: u32) -> u32 {
@@ -23,7 +23,7 @@ pub extern "C" fn fdtide_failed(state: *mut TableState, scratch: *mut Scratch, n
     // SAFETY: valid memory of the types' sizes, which the verifier checks; bounded indices.
     unsafe {
         let head = &raw mut (*state).head;
-        let (lowest_free, in_use) = room(scratch, &raw const (*state).first);
+        let (lowest_free, in_use) = ((*scratch).request.lowest_free, (*scratch).request.in_use);
         let soft = (*scratch).request.soft;
         if nr & u32::from(config::NR_HIDDEN) != 0 && lowest_free < soft {
             // There was room: the receiver's buffer was too small, which is no failure of the table.
@@ -64,16 +64,20 @@ pub extern "C" fn fdtide_failed(state: *mut TableState, scratch: *mut Scratch, n
     0
 }
 
-/// Lowest free number and numbers in use, reserved ones included, among the first 1,024.
-#[inline(always)]
-fn room(scratch: *mut Scratch, first: *const Chunk) -> (u32, u32) {
+/// Finds the lowest free number and the numbers in use, reserved ones included, among the first 1,024.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_room(state: *mut TableState, scratch: *mut Scratch) -> u32 {
+    if state.is_null() || scratch.is_null() {
+        return 0;
+    }
     let mut lowest = NO_NUMBER;
     let mut in_use = 0;
-    // SAFETY: valid working memory, constant indices.
+    // SAFETY: valid memory of the types' sizes, which the verifier checks; constant indices.
     unsafe {
         let bytes = (*scratch).request.max / 8;
         let bytes = if bytes > CHUNK_BYTES { CHUNK_BYTES } else { bytes };
-        fdtide_scan(scratch, first, (*scratch).request.open, bytes);
+        fdtide_scan(scratch, &raw const (*state).first, (*scratch).request.open, bytes);
         for word in 0..CHUNK_WORDS {
             let open = (*scratch).words[word];
             in_use += open.count_ones();
@@ -81,6 +85,8 @@ fn room(scratch: *mut Scratch, first: *const Chunk) -> (u32, u32) {
                 lowest = word as u32 * 64 + open.trailing_ones();
             }
         }
+        (*scratch).request.lowest_free = lowest;
+        (*scratch).request.in_use = in_use;
     }
-    (lowest, in_use)
+    0
 }

@@ -9,7 +9,7 @@ use fdtide_abi::{
 
 use crate::kernel::{
     census, emit,
-    failed::fdtide_failed,
+    failed::{fdtide_failed, fdtide_room},
     lock::{lock, unlock},
     look::look,
     maps::{PROCS, Program, SCRATCH},
@@ -43,11 +43,18 @@ pub fn poked(program: Program, files: u64, scope: Scope, number: u32) {
 #[inline(always)]
 pub fn changed(program: Program, row: *mut ProcRow, scope: Scope, number: u32, failed: Option<(i64, u16)>) {
     let (error, nr) = failed.unwrap_or((0, 0));
-    fdtide_changed(row, program as u32 | (scope as u32) << SCOPE_SHIFT, number, (-error) as u32, u32::from(nr));
+    let how = program as u32 | (scope as u32) << SCOPE_SHIFT;
+    let (errno, nr) = ((-error) as u32, u32::from(nr));
+    // In parts one after the other and not one in the other: the kernel's stack for all of them together is small.
+    if fdtide_changed(row, how, number, errno, nr) == UNKNOWN && fdtide_adopt(row, program as u32) != 0 {
+        fdtide_changed(row, how, number, errno, nr);
+    }
 }
 
 /// Where a scope stands beside a program.
 const SCOPE_SHIFT: u32 = 8;
+/// The current task uses a table that is not followed, or not this one.
+const UNKNOWN: u32 = 1;
 
 /// [`changed`], a symbol of its own, so that the verifier checks it once and not for every way to it.
 #[unsafe(no_mangle)]
@@ -62,25 +69,16 @@ pub extern "C" fn fdtide_changed(row: *mut ProcRow, how: u32, number: u32, errno
     if files.is_null() {
         return 0;
     }
-    let now = now();
-    let mut known = table::find(files);
-    // SAFETY: a valid map value, here and in the block.
-    let strange = unsafe { (*row).table_id != 0 && (*row).files != files.address() };
-    if let Some(stale) = known
-        && strange
-        && tree::tid(task) == tree::tgid(task)
-    {
-        // A leader comes to a table only by a copy that the kernel has just made, so what is known under its address is
-        // another one that ended unseen.
-        // SAFETY: a valid map value.
-        table::end(unsafe { (*stale).head.files }, now, table_reason::REPLACED);
-        known = None;
+    let Some(state) = table::find(files) else { return UNKNOWN };
+    if is_strange(row, task, files) {
+        return UNKNOWN;
     }
-    let Some(state) = known.or_else(|| adopt(program, task, row, files, now)) else { return 0 };
+    let now = now();
     let locked = lock(state);
     if let Some(scratch) = request(program, task, files, tree::tid(task), now) {
         look(scratch, state, scope, number);
         if errno != 0 {
+            fdtide_room(state, scratch);
             fdtide_failed(state, scratch, nr, errno);
         }
     }
@@ -94,6 +92,35 @@ pub extern "C" fn fdtide_changed(row: *mut ProcRow, how: u32, number: u32, errno
         }
     }
     0
+}
+
+/// A leader comes to a table only by a copy that the kernel has just made, so what is known under its address is another one
+/// that ended unseen.
+#[inline(always)]
+fn is_strange(row: *const ProcRow, task: Object, files: Object) -> bool {
+    // SAFETY: a valid map value.
+    let other = unsafe { (*row).table_id != 0 && (*row).files != files.address() };
+    other && tree::tid(task) == tree::tgid(task)
+}
+
+/// Begins to follow the table of the current task. 0 if there is no room.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_adopt(row: *mut ProcRow, program: u32) -> u32 {
+    if row.is_null() {
+        return 0;
+    }
+    let task = Object::current();
+    let files = task.follow(offset!(task_files));
+    if files.is_null() {
+        return 0;
+    }
+    let now = now();
+    if let Some(stale) = table::find(files) {
+        // SAFETY: a valid map value.
+        table::end(unsafe { (*stale).head.files }, now, table_reason::REPLACED);
+    }
+    u32::from(adopt(program, task, row, files, now).is_some())
 }
 
 /// A traced task uses a table that is not followed yet.

@@ -98,9 +98,24 @@ pub fn dropped(files: u64, index: u64) {
 /// Tells of one descriptor, if every one is asked for. `now` and `before` are slots.
 #[inline(always)]
 pub fn tell(head: *const TableHead, request: *mut Request, number: u32, now: u32, before: u32) {
+    if asked(want::SLOTS) {
+        fdtide_tell(head, request, number, now, before);
+    }
+}
+
+/// [`tell`], a symbol of its own, so that the stack of its callers stays small.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_tell(
+    head: *const TableHead,
+    request: *mut Request,
+    number: u32,
+    now: u32,
+    before: u32,
+) -> u32 {
     use fdtide_abi::table::{SLOT_KIND, SLOT_TID_SHIFT};
-    if !asked(want::SLOTS) {
-        return;
+    if head.is_null() || request.is_null() {
+        return 0;
     }
     let task = Object::current();
     // SAFETY: valid working memory and map values.
@@ -122,4 +137,5 @@ pub fn tell(head: *const TableHead, request: *mut Request, number: u32, now: u32
             count(Counter::EventsFull);
         }
     }
+    0
 }

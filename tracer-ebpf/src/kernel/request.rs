@@ -68,6 +68,10 @@ pub struct Request {
     pub(super) cloexec: u64,
     /// Identity of the caller's user stack plus 1; 0 for none.
     pub(super) stack: u32,
+    /// Lowest free number, as [`crate::kernel::failed::fdtide_room`] found it.
+    pub(super) lowest_free: u32,
+    /// Numbers in use, reserved ones included, as it found them.
+    pub(super) in_use: u32,
     /// Always 0.
     pub(super) spare: u32,
     /// A record of one descriptor being made.
