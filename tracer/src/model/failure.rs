@@ -15,7 +15,7 @@ pub enum Cause {
     /// No number below the soft limit was free.
     #[serde(rename = "table full")]
     TableFull,
-    /// The table had room: another quota of the user or process was used up.
+    /// The table had room: another quota of the user or process was used up, or a supervisor of the process refused.
     #[serde(rename = "another quota")]
     AnotherQuota,
     /// The whole system had no room for another open file.
@@ -60,7 +60,7 @@ pub struct FailureRow {
 }
 
 impl FailureRow {
-    fn new(failure: &Failure, count: u64, first_seen: bool) -> FailureRow {
+    fn new(failure: &Failure, highest: Option<u32>, count: u64, first_seen: bool) -> FailureRow {
         FailureRow {
             errno: failure.errno.name(),
             syscall: failure.syscall.name(),
@@ -72,7 +72,7 @@ impl FailureRow {
             per_second: rate(failure, count).filter(|_| first_seen),
             lowest_free: failure.lowest_free.filter(|_| first_seen),
             in_use: first_seen.then_some(failure.in_use),
-            cause: cause(failure),
+            cause: cause(failure, highest),
             hidden: failure.syscall.hidden,
         }
     }
@@ -101,8 +101,11 @@ fn rate(failure: &Failure, count: u64) -> Option<f64> {
     (count >= STORM && span > 0).then(|| (count - 1) as f64 * 1e9 / span as f64)
 }
 
-/// Why it failed, as far as the table at the first failure tells.
-pub fn cause(failure: &Failure) -> Cause {
+/// Why it failed, as far as the table at the first failure tells, and the greatest number that was ever in use in it.
+///
+/// A number that was free at the syscall's exit may have become free a moment before, by another thread's close. Where no
+/// number near the limit was ever in use the table was never full, whoever refused: a seccomp supervisor answers what it likes.
+pub fn cause(failure: &Failure, highest: Option<u32>) -> Cause {
     let Failure { live, soft, lowest_free, in_use, .. } = *failure;
     match failure.errno {
         Errno::ENFILE => Cause::SystemWide,
@@ -112,9 +115,11 @@ pub fn cause(failure: &Failure) -> Cause {
             // One free number is none for a syscall that needs two.
             let short = failure.syscall.needs() - 1;
             let full = lowest_free.is_some_and(|free| free >= soft) || in_use + short >= soft || live + short >= soft;
+            let never_full = highest.is_some_and(|highest| highest.saturating_add(1 + short) < soft);
             match lowest_free {
                 _ if full => Cause::TableFull,
                 Some(_) if failure.syscall.has_other_quota() => Cause::AnotherQuota,
+                _ if never_full => Cause::AnotherQuota,
                 _ => Cause::Unclear,
             }
         }
@@ -139,12 +144,13 @@ impl Tally {
     /// What has come since, up to this head. The state at the first is given where the first came since.
     pub fn since(&self, head: &Head) -> Vec<FailureRow> {
         let mut rows = Vec::new();
+        let highest = head.life.highest.max(head.highest);
         for failure in &head.failures {
             let seen = self.counts.iter().find(|(e, s, _)| (*e, *s) == (failure.errno, failure.syscall));
             let before = seen.map_or(0, |(_, _, count)| *count);
             let count = failure.count.saturating_sub(before);
             if count > 0 {
-                rows.push(FailureRow::new(failure, count.into(), before == 0));
+                rows.push(FailureRow::new(failure, highest, count.into(), before == 0));
             }
         }
         let other = head.failures_other.saturating_sub(self.other);
@@ -186,6 +192,7 @@ mod tests {
 
     #[test]
     fn a_full_table_is_told_apart_from_another_quota() {
+        let cause = |failure: &Failure| cause(failure, Some(20_000));
         assert_eq!(cause(&emfile(257, 1024, 1024, None)), Cause::TableFull);
         assert_eq!(cause(&emfile(257, 40, 64, Some(64))), Cause::TableFull, "a number above the limit is no free one");
         assert_eq!(cause(&emfile(293, 1023, 1024, Some(1023))), Cause::TableFull, "a pipe needs two numbers");
@@ -198,6 +205,22 @@ mod tests {
             let beyond = Failure { errno, ..emfile(nr, 5, 64, Some(5)) };
             assert_eq!(cause(&beyond), Cause::BeyondLimit);
         }
+    }
+
+    #[test]
+    fn a_table_that_never_came_near_its_limit_was_not_the_cause() {
+        // What a seccomp supervisor answers for `socket`: 5 of 20,000 in use.
+        let refused = emfile(41, 5, 20_000, Some(4));
+        assert_eq!(cause(&refused, Some(251)), Cause::AnotherQuota);
+        assert_eq!(
+            cause(&emfile(41, 4101, 20_000, None), Some(4100)),
+            Cause::AnotherQuota,
+            "no free number was looked for"
+        );
+        assert_eq!(cause(&refused, Some(19_999)), Cause::Unclear, "it may have been full a moment before");
+        assert_eq!(cause(&refused, None), Cause::Unclear);
+        assert_eq!(cause(&emfile(293, 5, 64, Some(5)), Some(61)), Cause::AnotherQuota);
+        assert_eq!(cause(&emfile(293, 5, 64, Some(5)), Some(62)), Cause::Unclear, "a pipe needs two numbers");
     }
 
     #[test]

@@ -216,6 +216,7 @@ fn golden_texts_are_as_they_were_read() {
     golden("one-exec", &sample::one_exec());
     golden("no-exec", &sample::no_exec());
     golden("attach", &sample::attach());
+    golden("broker", &sample::broker());
     golden("many-spawners", &sample::many_spawners());
     golden("hostile", &sample::hostile());
     golden("empty", &sample::empty());

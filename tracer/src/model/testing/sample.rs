@@ -314,6 +314,24 @@ pub fn hostile() -> Report {
     report(&mut sim)
 }
 
+/// Incident 2: a broker that fills its table after its only exec, and refuses its child, whose own table has room.
+pub fn broker() -> Report {
+    const SOCKET: u16 = 41;
+    let mut sim = Sim::new();
+    let root = sim.run("/opt/broker", &[(Kind::File, 3)]);
+    let workload = sim.fork(root);
+    sim.exec(workload, "/opt/workload", &[]);
+    sim.limit(root, 64);
+    sim.open(root, Kind::SocketTcp, 61);
+    sim.fail(root, SOCKET, Errno::EMFILE, 2);
+    sim.census(root, CensusReason::Failure);
+    sim.fail(workload, SOCKET, Errno::EMFILE, 2);
+    sim.pass(60 * MS);
+    sim.exit(workload, 0);
+    sim.exit(root, 0);
+    report(&mut sim)
+}
+
 pub fn empty() -> Report {
     model(&[]).finish(end(2000 * MS))
 }
@@ -333,6 +351,7 @@ pub fn all() -> Vec<Report> {
         no_exec(),
         attach(),
         many_spawners(),
+        broker(),
         hostile(),
         empty(),
     ]

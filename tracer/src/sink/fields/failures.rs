@@ -43,7 +43,7 @@ macro_rules! failures {
             $crate::sink::fields::field(
                 concat!($at, "failures[].cause"),
                 "text",
-                "`table full`: no number below the limit was free; `another quota`: the table had room; `system-wide limit`; `beyond the limit`: dup2 or F_DUPFD asked for a number not below it; `unclear`.",
+                "`table full`: no number below the limit was free; `another quota`: the table had room, another quota or a supervisor (seccomp) refused; `system-wide limit`; `beyond the limit`: dup2 or F_DUPFD asked for a number not below it; `unclear`.",
             ).titled("cause", "cause"),
             $crate::sink::fields::field(
                 concat!($at, "failures[].hidden"),

@@ -1,35 +1,69 @@
 //! One spawner and its execs.
 
-use crate::model::report::{ExecRecord, Growth, GrowthPer, SettledFrom, SpawnerSummary};
+use crate::model::report::{ExecRecord, Growth, GrowthPer, SettledFrom, SpawnerSummary, TableRow};
 use crate::model::{FailureRow, Report};
 use crate::sink::fields::title;
 
 use super::lives::{Life, highest, limits, mark};
 use super::words::{self, Lines, composition, process};
-use super::{census, conclusion, crests, execs_of, failures, growth, plan, programs, spawner_name, worst};
+use super::{census, conclusion, crests, execs_of, failures, growth, plan, programs, spawner_name, tables, worst};
 
 /// Writes the block.
 pub fn write(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary) {
     let execs: Vec<&ExecRecord> = execs_of(report, spawner).collect();
-    let soft = limits(execs.iter().copied());
+    let above = above(report, spawner);
+    let mut soft = limits(execs.iter().copied());
+    if let (Some((least, most)), Some(own)) = (soft, above.and_then(|row| row.soft_limit)) {
+        soft = Some((least.min(own), most.max(own)));
+    }
     let head = format!("{}{}", programs(spawner), plan(report, soft));
     lines.wrapped(&format!("{}  ", spawner_name(spawner)), 2, &head);
     lines.gap();
-    high_water(lines, spawner, &execs);
+    let worst = above.and_then(|row| row.high_water).is_some_and(|high| u64::from(high) >= spawner.highest());
+    if let Some(row) = above {
+        let whose = if spawner.tables.len() > 1 { format!(" in {}", tables::name(row)) } else { String::new() };
+        let after = row.settled.filter(|_| row.settled_from == Some(SettledFrom::Still));
+        let after = after.map_or(String::new(), |settled| format!(", settled at {settled} after the last exec"));
+        lines.labelled(title("tables[].high_water"), &format!("{}{whose}{after}", tables::reach(row)));
+        if worst {
+            tables::crest(lines, report, row);
+        }
+    }
+    high_water(lines, report, spawner, &execs);
     let rows: Vec<&Growth> =
         report.growth.iter().filter(|row| row.per == GrowthPer::Exec && spawner.tables.contains(&row.table)).collect();
     settled(lines, &execs, &rows);
-    crest(lines, report, &execs);
+    if !worst {
+        crest(lines, report, &execs);
+    }
     churn(lines, spawner, &execs);
     growth::ages(lines, report, &spawner.tables);
     failed(lines, report, spawner, &execs);
-    conclusion::write(lines, &execs, &rows);
+    conclusion::write(lines, &execs, &rows, above);
     worst::write(lines, report, &execs);
 }
 
-fn high_water(lines: &mut Lines, spawner: &SpawnerSummary, execs: &[&ExecRecord]) {
+/// The spawner's highest table, where it was higher outside the windows of its execs than in any of them: then that leads.
+pub fn above<'a>(report: &'a Report, spawner: &SpawnerSummary) -> Option<&'a TableRow> {
+    let row = highest_table(report, spawner)?;
+    row.high_water.filter(|high| spawner.spawn_window.is_some_and(|q| u64::from(*high) > q.max)).map(|_| row)
+}
+
+/// The highest mark of a spawner at any time.
+pub fn reached(report: &Report, spawner: &SpawnerSummary) -> u64 {
+    let above = above(report, spawner).and_then(|row| row.high_water);
+    above.map_or(0, u64::from).max(spawner.highest())
+}
+
+fn highest_table<'a>(report: &'a Report, spawner: &SpawnerSummary) -> Option<&'a TableRow> {
+    report.tables.iter().filter(|row| spawner.tables.contains(&row.table)).max_by_key(|row| row.high_water)
+}
+
+fn high_water(lines: &mut Lines, report: &Report, spawner: &SpawnerSummary, execs: &[&ExecRecord]) {
     let mut told = 0;
-    let window = if spawner.execs == 1 { "tables[].high_water" } else { "execs[].spawn_window.high_water" };
+    let table = highest_table(report, spawner).and_then(|row| row.high_water);
+    let all = table.is_none_or(|high| spawner.spawn_window.is_none_or(|q| q.max >= high.into()));
+    let window = if spawner.execs == 1 && all { "tables[].high_water" } else { "execs[].spawn_window.high_water" };
     let lives = [
         (Life::Window, title(window), spawner.spawn_window),
         (Life::Child, title("execs[].before_exec.high_water"), spawner.before_exec),
@@ -110,6 +144,8 @@ fn crest(lines: &mut Lines, report: &Report, execs: &[&ExecRecord]) {
     {
         lines.labelled("", &format!("the {count} {} opened in {function}", kind.name()));
     }
+    let sockets = table.and_then(|table| census::sockets(report, table));
+    sockets.iter().for_each(|text| lines.labelled("", text));
     if let Some(row) = crests::of(report, record, life, top) {
         lines.labelled("", &crests::times(report, row));
     }

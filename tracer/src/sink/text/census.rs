@@ -91,6 +91,36 @@ fn line(group: &CensusGroup) -> String {
     text
 }
 
+/// `936 socket:tcp unconnected, 24 connected in the census at 0.060 s`: sockets of a table by state, in its fullest census.
+pub fn sockets(report: &Report, table: u64) -> Option<String> {
+    let of_table = report.censuses.iter().filter(|census| census.table == table && !census.groups.is_empty());
+    let census = of_table.max_by_key(|census| census.live)?;
+    let mut kinds: Vec<(&str, Vec<(&str, u64)>)> = Vec::new();
+    for group in &census.groups {
+        let Some(socket) = &group.socket else { continue };
+        let at = kinds.iter().position(|(kind, _)| *kind == group.kind).unwrap_or(kinds.len());
+        if at == kinds.len() {
+            kinds.push((&group.kind, Vec::new()));
+        }
+        let Some((_, states)) = kinds.get_mut(at) else { continue };
+        match states.iter_mut().find(|(state, _)| *state == socket.state) {
+            Some((_, sum)) => *sum += group.count,
+            None => states.push((&socket.state, group.count)),
+        }
+    }
+    let told = kinds.iter().map(|(kind, states)| {
+        let states = states.iter().enumerate();
+        let states = states.map(|(n, (state, count))| match n {
+            0 => format!("{count}\u{a0}{kind} {state}"),
+            _ => format!("{count}\u{a0}{state}"),
+        });
+        states.collect::<Vec<_>>().join(", ")
+    });
+    let told = told.collect::<Vec<_>>().join(" · ");
+    let when = seconds(census.at_ns.saturating_sub(report.anchor.boot_ns)).replace(' ', "\u{a0}");
+    (!told.is_empty()).then(|| format!("{told} in the census at {when}"))
+}
+
 /// The function through which most of this kind were opened in a table.
 pub fn function(report: &Report, table: u64, kind: &str) -> Option<String> {
     let rows = report.stacks.iter().filter(|row| row.table == table && row.kind == kind);

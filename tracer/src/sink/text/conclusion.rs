@@ -1,6 +1,6 @@
 //! What the figures of one spawner mean, in a sentence; only where they say it.
 
-use crate::model::report::{ExecRecord, Growth};
+use crate::model::report::{ExecRecord, Growth, TableRow};
 
 use super::growth;
 use super::words::Lines;
@@ -10,10 +10,12 @@ const MIN_WINDOWS: usize = 3;
 /// A lift below this is no burst, descriptors.
 const BURST: u32 = 16;
 
-/// Writes the sentence, and what is suspected.
-pub fn write(lines: &mut Lines, execs: &[&ExecRecord], rows: &[&Growth]) {
+/// Writes the sentence, and what is suspected; of a table that went far `above` its windows only the latter.
+pub fn write(lines: &mut Lines, execs: &[&ExecRecord], rows: &[&Growth], above: Option<&TableRow>) {
     rows.iter().for_each(|row| growth::write(lines, row));
-    if rows.iter().any(|row| !row.suspect.is_empty()) {
+    let windows = execs.iter().filter_map(|record| record.spawn_window.high_water).max().unwrap_or(0);
+    let far = above.and_then(|row| row.high_water).is_some_and(|high| high >= windows.saturating_add(BURST));
+    if far || rows.iter().any(|row| !row.suspect.is_empty()) {
         return;
     }
     if let Some(text) = sentence(execs, rows) {

@@ -13,6 +13,7 @@ mod tables;
 pub mod words;
 mod worst;
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use crate::model::Report;
@@ -32,10 +33,13 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 /// The report without what it can't tell: what every output for people says first.
 pub(crate) fn answer(report: &Report) -> Lines {
     let mut lines = Lines::default();
-    match report.spawners.split_first() {
+    // By what their tables reached at any time: the model's order, by what the execs show, stays between equals.
+    let mut spawners: Vec<&SpawnerSummary> = report.spawners.iter().collect();
+    spawners.sort_by_key(|spawner| Reverse(block::reached(report, spawner)));
+    match spawners.split_first() {
         Some((first, others)) => {
             block::write(&mut lines, report, first);
-            tables::beside(&mut lines, report);
+            tables::beside(&mut lines, report, first);
             other_spawners(&mut lines, report, others);
         }
         None => tables::alone(&mut lines, report),
@@ -109,7 +113,7 @@ fn programs(spawner: &SpawnerSummary) -> String {
     }
 }
 
-fn other_spawners(lines: &mut Lines, report: &Report, others: &[SpawnerSummary]) {
+fn other_spawners(lines: &mut Lines, report: &Report, others: &[&SpawnerSummary]) {
     if others.is_empty() {
         return;
     }
@@ -120,6 +124,8 @@ fn other_spawners(lines: &mut Lines, report: &Report, others: &[SpawnerSummary])
             (None, Some(child)) => format!("window unknown, child max {}", child.max),
             (None, None) => "window unknown".to_owned(),
         };
+        let above = block::above(report, spawner).and_then(|row| row.high_water);
+        let high = above.map_or(high.clone(), |above| format!("{above} at its highest, {high}"));
         let soft = lives::limits(execs_of(report, spawner)).map(|(least, _)| format!(" of {}", words::limit(least)));
         let programs = match spawner.programs.as_slice() {
             [only] => only.program.to_string(),

@@ -4,23 +4,24 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::model::Report;
-use crate::model::report::{Growth, SettledFrom, TableRow, TableState};
+use crate::model::report::{Growth, SettledFrom, SpawnerSummary, TableRow, TableState};
 use crate::sink::fields::title;
 
 use super::words::{self, Lines, composition, count, process};
-use super::{crests, failures, growth, plan};
+use super::{block, census, crests, failures, growth, plan};
 
 /// Tables told beside the main one.
 const BESIDE: usize = 3;
 
-fn name(row: &TableRow) -> String {
+/// `server[4242] and 2 processes more`.
+pub fn name(row: &TableRow) -> String {
     let shared = row.pids.len().saturating_sub(1);
     let with = if shared > 0 { format!(" and {} more", count(shared as u64, "process")) } else { String::new() };
     format!("{}{with}", process(&row.comm, row.pids.first().copied().unwrap_or(0)))
 }
 
 /// `1003 of 1024, 21 left`.
-fn reach(row: &TableRow) -> String {
+pub fn reach(row: &TableRow) -> String {
     let Some(high) = row.high_water else { return "unknown".to_owned() };
     format!("{high}{}", words::of_limit(high.into(), row.soft_limit))
 }
@@ -52,16 +53,7 @@ pub fn alone(lines: &mut Lines, report: &Report) {
 
 fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
     lines.labelled(title("tables[].high_water"), &reach(row));
-    if let Some(kinds) = &row.high_water_kinds {
-        lines.labelled(title("tables[].high_water_kinds{}"), &composition(kinds, 4));
-    }
-    if let Some(crest) = row.high_water.and_then(|high| crests::highest(report, row.table, high)) {
-        if let Some(thread) = crest.threads.first() {
-            let who = process(&thread.comm, thread.tid);
-            lines.labelled("", &format!("{} held at once by thread {who}", thread.held));
-        }
-        lines.labelled("", &crests::times(report, crest));
-    }
+    crest(lines, report, row);
     if let Some(settled) = row.settled {
         let how = match row.settled_from {
             Some(SettledFrom::Still) | None => "",
@@ -86,6 +78,21 @@ fn full(lines: &mut Lines, report: &Report, row: &TableRow) {
     failures::close_storms(lines, report);
 }
 
+/// What the high-water mark was made of, who held it, and how it came and went.
+pub fn crest(lines: &mut Lines, report: &Report, row: &TableRow) {
+    if let Some(kinds) = &row.high_water_kinds {
+        lines.labelled(title("tables[].high_water_kinds{}"), &composition(kinds, 4));
+    }
+    census::sockets(report, row.table).iter().for_each(|text| lines.labelled("", text));
+    if let Some(crest) = row.high_water.and_then(|high| crests::highest(report, row.table, high)) {
+        if let Some(thread) = crest.threads.first() {
+            let who = process(&thread.comm, thread.tid);
+            lines.labelled("", &format!("{} held at once by thread {who}", thread.held));
+        }
+        lines.labelled("", &crests::times(report, crest));
+    }
+}
+
 fn list(lines: &mut Lines, rows: &[&TableRow]) {
     if !rows.is_empty() {
         lines.gap();
@@ -105,7 +112,7 @@ fn list(lines: &mut Lines, rows: &[&TableRow]) {
 }
 
 /// Tables that were higher than any exec shows, or that failed unseen by one.
-pub fn beside(lines: &mut Lines, report: &Report) {
+pub fn beside(lines: &mut Lines, report: &Report, first: &SpawnerSummary) {
     let mut told: HashMap<u64, u32> = HashMap::new();
     for record in report.execs.iter().filter(|record| record.seq > 0) {
         let own = [record.before_exec.high_water, record.image.high_water].into_iter().flatten();
@@ -115,6 +122,9 @@ pub fn beside(lines: &mut Lines, report: &Report) {
             let known = told.entry(table).or_default();
             *known = high.max(*known);
         }
+    }
+    if let Some((row, high)) = block::above(report, first).and_then(|row| Some((row, row.high_water?))) {
+        told.insert(row.table, high);
     }
     let highest = told.values().max().copied().unwrap_or(0);
     let untold = |row: &&TableRow| row.high_water > told.get(&row.table).copied().or(Some(0));

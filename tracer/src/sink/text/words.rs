@@ -196,7 +196,7 @@ pub fn grouped(n: u64) -> String {
 pub fn cause(cause: Cause) -> Option<&'static str> {
     match cause {
         Cause::TableFull => Some("no free number"),
-        Cause::AnotherQuota => Some("another quota, the table had room"),
+        Cause::AnotherQuota => Some("another quota or a supervisor, the table had room"),
         Cause::SystemWide => Some("the limit of the whole system"),
         Cause::BeyondLimit => Some("a number at or above the limit was asked for"),
         Cause::Unclear => None,
