@@ -7,12 +7,13 @@ use std::{collections::HashSet, fs, io, mem, time::SystemTime};
 
 use crate::{
     event::{Event, Name, ProcId, Seen, decode::decode},
+    kernel::oom::OomCounter,
     model::{
         Agent, CoverageNote, End, ExecRecord, Gap, LiveView, Loss, LossCounter, Model, Options, Plan, Refused, Report,
         RootEnd,
     },
     probe::{Session, Stopped, session::boot_ns},
-    record::{Closing, Counted, Depth, Host, Input, Start, Tap},
+    record::{Closing, Counted, Depth, Host, Input, OomKills, Start, Tap},
 };
 
 /// Gaps told apart in a report.
@@ -286,11 +287,13 @@ pub fn counted(stopped: &Stopped) -> Counted {
     }
 }
 
-/// The end of a trace, now.
+/// The end of a trace, now; with what the OOM killer has done since `oom` began to count.
 #[must_use]
-pub fn closing(stopped: &Stopped, root: Option<RootEnd>) -> Closing {
+pub fn closing(stopped: &Stopped, root: Option<RootEnd>, oom: Option<&OomCounter>) -> Closing {
+    let kills = oom.and_then(OomCounter::kills);
+    let oom = kills.map(|kills| OomKills { count: kills.count, whole_system: kills.whole_system });
     let counted = counted(stopped);
-    Closing { at_ns: counted.at_ns, counted, agent: agent().ok(), root, oom: None }
+    Closing { at_ns: counted.at_ns, counted, agent: agent().ok(), root, oom }
 }
 
 /// What fdtide itself uses now.

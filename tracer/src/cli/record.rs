@@ -175,7 +175,7 @@ impl Recorder {
         let mut tables = Vec::new();
         let session = self.trace.session();
         session.snapshot(|bytes| tables.push(bytes.to_vec()))?;
-        let closing = pipeline::closing(&session.coverage()?, None);
+        let closing = pipeline::closing(&session.coverage()?, None, None);
         match self.flight.borrow_mut().dump(why, &tables, &closing) {
             Ok(path) => fail::say(&format!("dumped to `{}`", path.display())),
             Err(error) => log::warn!("failed to dump the recording: {error}; the recorder goes on"),

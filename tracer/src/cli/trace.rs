@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     event::{Descriptor, Event, decode::decode},
+    kernel::oom::OomCounter,
     model::{Gap, LiveView, Options, Report, RootEnd},
     pipeline::{self, Pipeline},
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
@@ -50,6 +51,8 @@ pub(super) struct Trace {
     stacks: Option<Stacks>,
     /// A last census is taken at the end.
     last_census: bool,
+    /// OOM kills where the first target is; who sent a SIGKILL is not to be seen otherwise.
+    oom: Option<OomCounter>,
 }
 
 impl Trace {
@@ -119,19 +122,28 @@ impl Trace {
             checked_ns: boot_ns(),
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
+            oom: None,
         })
     }
 
     /// Traces a process and its descendants.
     pub(super) fn target(&mut self, pid: u32) -> anyhow::Result<()> {
+        self.count_oom_kills(pid);
         self.session.add_target(pid)?;
         self.take()
     }
 
     /// Traces a child that waits for its exec.
     pub(super) fn waiting(&mut self, pid: u32) -> anyhow::Result<()> {
+        self.count_oom_kills(pid);
         self.session.add_waiting(pid)?;
         self.take()
+    }
+
+    fn count_oom_kills(&mut self, pid: u32) {
+        if self.oom.is_none() {
+            self.oom = OomCounter::here(pid);
+        }
     }
 
     /// What it all goes through, for verbs that record in their own way.
@@ -264,11 +276,11 @@ impl Trace {
         if self.last_census && self.alive() > 0 {
             self.census(Occasion::End)?;
         }
-        let Self { session, ring, mut pipeline, format, output, deaf, .. } = self;
+        let Self { session, ring, mut pipeline, format, output, deaf, oom, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);
         let stopped = session.stop(|bytes| pipeline.take(Input::Record(bytes)))?;
-        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, root))));
+        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, root, oom.as_ref()))));
         let rest = pipeline.drain_completed();
         results::write(pipeline.finish(), rest, format, output, deaf)
     }

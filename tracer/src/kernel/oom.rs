@@ -36,6 +36,11 @@ impl OomCounter {
         })
     }
 
+    /// As [`Self::of`], where procfs and the cgroups usually are.
+    pub fn here(pid: u32) -> Option<OomCounter> {
+        Self::of(Path::new("/proc"), Path::new("/sys/fs/cgroup"), pid)
+    }
+
     /// Kills since then; `None` once the cgroup has gone.
     pub fn kills(&self) -> Option<OomKills> {
         let count = read(&self.path)?.saturating_sub(self.start);

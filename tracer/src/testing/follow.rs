@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     event::{Event, Exit, decode},
+    kernel::oom::OomCounter,
     model::{self, Gap, RootEnd},
     pipeline::{self, Pipeline},
     probe::{Choice, LoadOptions, Session, session::boot_ns},
@@ -53,6 +54,7 @@ impl<'a> Follow<'a> {
         } else {
             self.session.add_target(pid)?;
         }
+        let oom = OomCounter::here(pid);
         self.take();
         let mut running = held.release()?;
         let (exit, timed_out) = self.until_end(&mut running)?;
@@ -61,7 +63,7 @@ impl<'a> Follow<'a> {
         self.check()?;
         let Self { session, mut pipeline, watch, .. } = self;
         let stopped = session.stop(|bytes| pipeline.take(Input::Record(bytes)))?;
-        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, Some(RootEnd { pid, exit })))));
+        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, Some(RootEnd { pid, exit }), oom.as_ref()))));
         Ok(Traced { report: pipeline.finish(), rests: watch.into_rests(), exit, timed_out })
     }
 

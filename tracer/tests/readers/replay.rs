@@ -78,3 +78,31 @@ fn a_place_that_cannot_be_written_ends_the_run_before_it_begins_and_a_full_disk_
     let text = String::from_utf8_lossy(&full.stdout).into_owned();
     assert!(text.contains("could not be kept"), "{text}");
 }
+
+/// OOM kills of the whole system so far.
+fn oom_kills() -> Option<String> {
+    let text = fs::read_to_string("/proc/vmstat").ok()?;
+    text.lines().find(|line| line.starts_with("oom_kill ")).map(str::to_owned)
+}
+
+#[test]
+fn a_sigkill_that_no_oom_killer_counts_is_told_as_not_its_and_replayed_as_that() {
+    let Some(_kernel) = support::kernel() else { return };
+    let before = oom_kills();
+    for (format, words) in [("text", "was ended by SIGKILL"), ("json", "\"oom_killed\": false")] {
+        let folder = TempDir::new().expect("a folder");
+        let (live, recording) = (folder.path().join("live"), folder.path().join("trace.fdtide"));
+        let mut run = fdtide(&["run", "--format", format, "-o"]);
+        run.arg(&live).arg("--record").arg(&recording).args(["--", "sh", "-c", "kill -9 $$"]);
+        assert_eq!(run.status().expect("fdtide starts").code(), Some(128 + 9));
+        let live = fs::read(live).expect("a report");
+        assert!(live == report(&recording, &["--format", format]), "replayed as it was live");
+        if before.is_none() || oom_kills() != before {
+            return support::skip("the system does not count OOM kills, or there was one meanwhile");
+        }
+        let text = String::from_utf8_lossy(&live).into_owned();
+        assert!(text.contains(words), "{text}");
+        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(format == "json" || plain.contains("not by the OOM killer"), "{text}");
+    }
+}

@@ -125,7 +125,7 @@ impl Watch {
         let Self { session, mut pipeline, .. } = self;
         let stopped = session.stop(|bytes| pipeline.take(Input::Record(bytes))).expect("it stops");
         assert_eq!(stopped.lost(), 0);
-        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, None))));
+        pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, None, None))));
         pipeline.finish()
     }
 }

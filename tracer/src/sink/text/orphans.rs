@@ -43,6 +43,7 @@ fn root(lines: &mut Lines, report: &Report, row: &RootRow) {
     let oom = match row.oom_killed {
         Some(true) => ", by the OOM killer as its cgroup counts",
         None => ", by whom is not known (the OOM killer\u{a0}too sends that)",
+        Some(false) if matches!(row.exit, Exit::Signal { signal: 9, .. }) => ", not by the OOM\u{a0}killer",
         Some(false) => "",
     };
     let at = seconds(row.end_ns.saturating_sub(report.anchor.boot_ns)).replace(' ', "\u{a0}");
