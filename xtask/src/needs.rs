@@ -59,9 +59,15 @@ const fn optional(need: Need) -> Need {
     Need { optional: true, ..need }
 }
 
-/// What recordings and exports are read with in tests: the newest at the time of writing.
-const READERS: &[&str] =
-    &["duckdb==2.0.1", "hdrhistogram==0.10.8", "perfetto==0.59.1", "polars==2.1.0", "protobuf==7.36.2"];
+/// What recordings, exports and verdicts are read with in tests: the newest at the time of writing.
+const READERS: &[&str] = &[
+    "duckdb==2.0.1",
+    "hdrhistogram==0.10.8",
+    "junitparser==5.0.3",
+    "perfetto==0.59.1",
+    "polars==2.1.0",
+    "protobuf==7.36.2",
+];
 
 /// In the order in which they must be installed.
 pub const NEEDS: [Need; 14] = [
@@ -123,7 +129,7 @@ pub const NEEDS: [Need; 14] = [
     )),
     optional(need(
         Purpose::Test,
-        "polars, DuckDB, HdrHistogram and Perfetto's bindings for Python",
+        "polars, DuckDB, HdrHistogram, junitparser and Perfetto's bindings for Python",
         || crate::python::found(READERS),
         Source::Python(READERS),
         "see why pip failed to install them",

@@ -12,3 +12,4 @@ mod hosts;
 mod killed;
 mod python;
 mod replay;
+mod verdicts;
