@@ -3,6 +3,7 @@
 mod audit;
 mod broker;
 mod burst;
+mod census;
 mod run;
 mod sandbox;
 

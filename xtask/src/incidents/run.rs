@@ -1,15 +1,19 @@
 //! Running fdtide over a fixture: the report beside the fixture's own lines.
 
 use std::{
-    fs,
+    fs, io,
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::sh;
+
+/// A census at crests of so many.
+const CENSUS: &str = "900";
 
 /// The built programs, and a folder for what they write.
 pub struct Bench {
@@ -67,7 +71,14 @@ impl Bench {
 
     fn run(&self, fixture: &str, args: &[&str], format: &str, file: &Path, code: i32) -> Result<String> {
         let mut fdtide = sh::command(self.program("fdtide"))?;
-        fdtide.args(["run", "--format", format, "-o"]).arg(file).arg("--").arg(self.program(fixture)).args(args);
+        // What the caller left open would be in every count.
+        close_inherited(&mut fdtide);
+        fdtide
+            .args(["run", "--census", CENSUS, "--format", format, "-o"])
+            .arg(file)
+            .arg("--")
+            .arg(self.program(fixture))
+            .args(args);
         let output = fdtide.stdin(Stdio::null()).output().context("failed to start fdtide")?;
         if output.status.code() != Some(code) {
             let stderr = String::from_utf8_lossy(&output.stderr);
@@ -78,7 +89,9 @@ impl Bench {
 
     /// One JSON document of another verb of fdtide, which must end with one of `codes`.
     pub fn verb(&self, args: &[&str], codes: &[i32]) -> Result<Value> {
-        let output = sh::command(self.program("fdtide"))?.args(args).stdin(Stdio::null()).output()?;
+        let mut fdtide = sh::command(self.program("fdtide"))?;
+        close_inherited(&mut fdtide);
+        let output = fdtide.args(args).stdin(Stdio::null()).output()?;
         if !output.status.code().is_some_and(|code| codes.contains(&code)) {
             let stderr = String::from_utf8_lossy(&output.stderr);
             bail!("`fdtide {}` ended with {}: {}", args.join(" "), output.status, stderr.trim());
@@ -88,10 +101,25 @@ impl Bench {
 
     /// The last line of a fixture that runs by itself.
     pub fn alone(&self, fixture: &str, args: &[&str]) -> Result<Value> {
-        let text = sh::output(sh::command(self.program(fixture))?.args(args))?;
+        let mut command = sh::command(self.program(fixture))?;
+        close_inherited(&mut command);
+        let text = sh::output(command.args(args))?;
         let last = text.lines().last().with_context(|| format!("`{fixture}` told nothing"))?;
         serde_json::from_str(last).context("failed to parse a fixture's line")
     }
+}
+
+/// The program gets nothing but its three streams.
+fn close_inherited(command: &mut Command) {
+    let mark = || {
+        // SAFETY: no memory is touched. They are closed at the exec, which `std` needs one of them to report on.
+        match unsafe { libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: one system call, which may be made between fork and exec.
+    unsafe { command.pre_exec(mark) };
 }
 
 /// A file that holds one JSON document.
