@@ -10,14 +10,15 @@ use arrow_schema::ArrowError;
 
 use super::{
     args::{ExportArgs, To},
-    fail, report,
+    fail,
+    reading::{self, Rows},
+    report,
     sink_file::Output,
 };
 use crate::{
     event::decode,
     model::Report,
-    record::{Input, Reader, Start},
-    replay,
+    record::{Input, Start},
     sink::{self, perfetto, rows},
 };
 
@@ -35,7 +36,7 @@ fn try_export(args: &ExportArgs) -> anyhow::Result<()> {
         anyhow::bail!("this format is not for a terminal: name a file with -o");
     }
     let mut output = Output::open(&args.output, false)?;
-    let (start, report) = replay::replay(&args.recording, false, |_| {}).with_context(|| name(args))?;
+    let (start, report) = reading::replay(&args.recording, Rows::Last, None).with_context(|| name(args))?;
     // What can't be told belongs to whoever asked, but not into the file.
     let _ = sink::text::write_coverage(&report, &mut io::stderr());
     let result = match args.to {
@@ -53,7 +54,7 @@ fn name(args: &ExportArgs) -> String {
 
 fn perfetto(args: &ExportArgs, report: &Report, output: &mut Output) -> anyhow::Result<io::Result<()>> {
     let mut trace = perfetto::Trace::default();
-    Reader::open(&args.recording).with_context(|| name(args))?.inputs(|input| match input {
+    reading::open(&args.recording, Rows::Last).with_context(|| name(args))?.inputs(|input| match input {
         Input::Record(bytes) | Input::Look(bytes) => {
             if let Ok(event) = decode(bytes) {
                 trace.event(&event);
@@ -66,7 +67,8 @@ fn perfetto(args: &ExportArgs, report: &Report, output: &mut Output) -> anyhow::
 }
 
 fn table(args: &ExportArgs, start: &Start, report: Report, output: &mut Output) -> anyhow::Result<io::Result<()>> {
-    let mut reader = Reader::open(&args.recording).with_context(|| name(args))?;
+    let rows = Rows::Streamed { to_stdout: args.output.as_os_str() == "-" };
+    let mut reader = reading::open(&args.recording, rows).with_context(|| name(args))?;
     let rows = rows::Rows::new(&start.host.name, report);
     let written = (|| {
         let mut table: Box<dyn rows::Table + '_> = match args.to {

@@ -14,6 +14,7 @@ mod init_ci;
 mod launch;
 mod load;
 mod progress;
+mod reading;
 mod record;
 mod recording;
 mod report;

@@ -52,6 +52,11 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
+    /// Prints lines while the line is out of their way.
+    pub(super) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
     /// How far it is, and what to say of it.
     pub(super) fn at(&mut self, position: u64, message: String) {
         if self.is_seen() {

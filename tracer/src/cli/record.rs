@@ -8,6 +8,7 @@ use super::{
     args::{Common, Format, RecordArgs},
     fail,
     launch::{self, Held, Refusal, Running},
+    progress::{Progress, clock},
     signals::{self, Signal, Signals},
     trace::Trace,
 };
@@ -17,6 +18,7 @@ use crate::{
     pipeline,
     probe::session::boot_ns,
     record::{Flight, Keep, Shared, Tap},
+    sink::text::words::count,
 };
 
 /// Signals that end the trace of a running process; a command gets them passed on.
@@ -81,6 +83,7 @@ struct Recorder {
     trace: Trace,
     flight: Shared,
     signals: Signals,
+    progress: Progress,
 }
 
 impl Recorder {
@@ -126,7 +129,9 @@ impl Recorder {
         trace.settle_down(true);
         let signals = Signals::new(&set).context("failed to listen to signals")?;
         drop(entered);
-        Ok((Recorder { trace, flight, signals }, runtime))
+        // A command has the terminal to itself.
+        let progress = if held.is_some() { Progress::hidden() } else { Progress::new(None) };
+        Ok((Recorder { trace, flight, signals, progress }, runtime))
     }
 
     /// Takes records until the command, or the tree, has ended, or a signal ends the trace.
@@ -145,8 +150,20 @@ impl Recorder {
                 },
             }
             self.tend()?;
+            self.tell();
         }
         Ok(exit)
+    }
+
+    /// `0:05 · 12 processes · 1 dump · SIGUSR1 dumps, Ctrl-C ends it`.
+    fn tell(&mut self) {
+        if !self.progress.is_seen() {
+            return;
+        }
+        let elapsed = self.progress.elapsed();
+        let (processes, dumps) = (self.trace.alive() as u64, self.flight.borrow().dumps().len() as u64);
+        let (processes, dumps) = (count(processes, "process"), count(dumps, "dump"));
+        self.progress.at(0, format!("{} · {processes} · {dumps} · SIGUSR1 dumps, Ctrl-C ends it", clock(elapsed)));
     }
 
     /// A new segment, or a dump, if it is time.
@@ -177,14 +194,17 @@ impl Recorder {
         session.snapshot(|bytes| tables.push(bytes.to_vec()))?;
         let closing = pipeline::closing(&session.coverage()?, None, None);
         match self.flight.borrow_mut().dump(why, &tables, &closing) {
-            Ok(path) => fail::say(&format!("dumped to `{}`", path.display())),
-            Err(error) => log::warn!("failed to dump the recording: {error}; the recorder goes on"),
+            Ok(path) => self.progress.aside(|| fail::say(&format!("dumped to `{}`", path.display()))),
+            Err(error) => self.progress.aside(|| {
+                log::warn!("failed to dump the recording: {error}; the recorder goes on");
+            }),
         }
         Ok(())
     }
 
     fn finish(self, root: Option<RootEnd>) -> anyhow::Result<()> {
-        let Recorder { trace, flight, .. } = self;
+        let Recorder { trace, flight, progress, .. } = self;
+        drop(progress);
         trace.finish(root)?;
         if let Some(path) = flight.borrow().dumps().last() {
             fail::say(&format!("the last of it is in `{0}`; `fdtide report {0}` tells", path.display()));

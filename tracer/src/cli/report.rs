@@ -10,14 +10,15 @@ use anyhow::Context as _;
 
 use super::{
     args::{Format, ReportArgs},
-    fail, results,
+    fail,
+    reading::{self, Rows},
+    results,
     sink_file::Output,
 };
 use crate::{
     event::{Event, decode},
     model::merge::Merged,
-    record::{Input, Reader},
-    replay,
+    record::Input,
     sink::{self, html::Timeline},
 };
 
@@ -33,11 +34,11 @@ fn try_report(args: &ReportArgs) -> anyhow::Result<()> {
     results::check(args.format, &args.output)?;
     let output = Output::open(&args.output, args.format == Format::Jsonl)?;
     match (args.recordings.as_slice(), args.format) {
-        (paths, Format::Jsonl) => lines(paths, output),
+        (paths, Format::Jsonl) => lines(paths, output, Rows::Streamed { to_stdout: args.output.as_os_str() == "-" }),
         ([path], Format::Html) => page(path, output),
         (_, Format::Html) => anyhow::bail!("a page is of one recording: name one, or use `--format text` or `json`"),
         ([path], format) => {
-            let (_, report) = replay::replay(path, false, |_| {}).with_context(|| path.display().to_string())?;
+            let (_, report) = reading::replay(path, Rows::Last, None).with_context(|| path.display().to_string())?;
             results::write(report, Vec::new(), format, output, false).map(drop)
         }
         (paths, format) => together(paths, format, output),
@@ -47,9 +48,9 @@ fn try_report(args: &ReportArgs) -> anyhow::Result<()> {
 /// A page, with every change drawn if the recording has them.
 pub(super) fn page(path: &Path, mut output: Output) -> anyhow::Result<()> {
     let context = || path.display().to_string();
-    let (_, report) = replay::replay(path, false, |_| {}).with_context(context)?;
+    let (_, report) = reading::replay(path, Rows::Last, None).with_context(context)?;
     let mut timeline = Timeline::default();
-    Reader::open(path).with_context(context)?.inputs(|input| {
+    reading::open(path, Rows::Last).with_context(context)?.inputs(|input| {
         if let Input::Record(bytes) = input
             && let Ok(Event::Slot(slot)) = decode(bytes)
         {
@@ -61,7 +62,7 @@ pub(super) fn page(path: &Path, mut output: Output) -> anyhow::Result<()> {
 }
 
 /// Exec records one by one, as they came live; of several recordings one after the other.
-fn lines(paths: &[PathBuf], mut output: Output) -> anyhow::Result<()> {
+fn lines(paths: &[PathBuf], mut output: Output, rows: Rows) -> anyhow::Result<()> {
     let mut result = Ok(());
     for path in paths {
         let mut one = |record: &_| {
@@ -69,8 +70,8 @@ fn lines(paths: &[PathBuf], mut output: Output) -> anyhow::Result<()> {
                 result = sink::jsonl::write_exec(record, &mut output);
             }
         };
-        let (_, report) =
-            replay::replay(path, true, |record| one(&record)).with_context(|| path.display().to_string())?;
+        let (_, report) = reading::replay(path, rows, Some(&mut |record| one(&record)))
+            .with_context(|| path.display().to_string())?;
         report.execs.iter().for_each(one);
         let _ = sink::text::write_coverage(&report, &mut io::stderr());
     }
@@ -79,7 +80,7 @@ fn lines(paths: &[PathBuf], mut output: Output) -> anyhow::Result<()> {
 
 fn together(paths: &[PathBuf], format: Format, mut output: Output) -> anyhow::Result<()> {
     let one = |path: &PathBuf| {
-        let (start, report) = replay::replay(path, false, |_| {}).with_context(|| path.display().to_string())?;
+        let (start, report) = reading::replay(path, Rows::Last, None).with_context(|| path.display().to_string())?;
         Ok((start.host.name, name(path), report))
     };
     let merged = Merged::of(paths.iter().map(one).collect::<anyhow::Result<Vec<_>>>()?);

@@ -53,12 +53,23 @@ impl Reader<BufReader<File>> {
     ///
     /// When nothing of it can be read.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
+        Reader::open_with(path, |file| file)
+    }
+}
+
+impl<R: Read> Reader<BufReader<R>> {
+    /// Opens a file that is read through what `through` makes of it.
+    ///
+    /// # Errors
+    ///
+    /// When nothing of it can be read.
+    pub fn open_with(path: &Path, through: impl FnOnce(File) -> R) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Open { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
         if file.metadata().map_err(failed)?.is_dir() {
             return Err(failed(std::io::ErrorKind::IsADirectory.into()));
         }
-        Reader::new(BufReader::with_capacity(1 << 18, file))
+        Reader::new(BufReader::with_capacity(1 << 18, through(file)))
     }
 }
 

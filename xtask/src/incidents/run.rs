@@ -157,15 +157,16 @@ pub fn refused(table: &Value, syscall: &str) -> u64 {
     rows.filter_map(|row| row["count"].as_u64()).sum()
 }
 
-/// Prose, and the entries that tell of failures and orphans, each on one line.
+/// Prose, and the entries that tell of crests, failures and orphans, each on one line.
 fn sentences(text: &str) -> Vec<String> {
     const LABEL: usize = 22;
+    const LABELS: [&str; 3] = ["at the crest", "failed", "orphan"];
     let mut said: Vec<String> = Vec::new();
     let mut open = false;
     for line in text.lines() {
         let deep = line.len() - line.trim_start().len();
         let prose = deep == 2 && line.trim_start().starts_with(char::is_uppercase);
-        let labelled = deep == 2 && (line[deep..].starts_with("failed") || line[deep..].starts_with("orphan"));
+        let labelled = deep == 2 && LABELS.iter().any(|label| line[deep..].starts_with(label));
         let goes_on = open && !line.trim().is_empty() && (deep >= LABEL || deep == 2 && !prose && !labelled);
         if prose && !goes_on || labelled {
             said.push(line.split_whitespace().collect::<Vec<_>>().join(" "));
