@@ -162,15 +162,17 @@ fn sentences(text: &str) -> Vec<String> {
     const LABEL: usize = 22;
     const LABELS: [&str; 3] = ["at the crest", "failed", "orphan"];
     let mut said: Vec<String> = Vec::new();
-    let mut open = false;
+    let (mut open, mut in_prose) = (false, false);
     for line in text.lines() {
         let deep = line.len() - line.trim_start().len();
         let prose = deep == 2 && line.trim_start().starts_with(char::is_uppercase);
         let labelled = deep == 2 && LABELS.iter().any(|label| line[deep..].starts_with(label));
-        let goes_on = open && !line.trim().is_empty() && (deep >= LABEL || deep == 2 && !prose && !labelled);
+        // An entry goes on in its column, a sentence where it began.
+        let on = if in_prose { deep == 2 && !prose && !labelled } else { deep >= LABEL };
+        let goes_on = open && !line.trim().is_empty() && on;
         if prose && !goes_on || labelled {
             said.push(line.split_whitespace().collect::<Vec<_>>().join(" "));
-            open = true;
+            (open, in_prose) = (true, prose);
         } else if goes_on || prose {
             if let Some(last) = said.last_mut() {
                 last.push(' ');
@@ -189,10 +191,12 @@ mod tests {
 
     #[test]
     fn prose_failures_and_orphans_are_what_a_report_says() {
-        let text = "burst[1]  100 execs of true\n\n  high-water          7 of 9\n  failed              EMFILE ×2\n\
+        let text = "burst[1]  100 execs of true\n\n  high-water          7 of 9\n  at the crest        7 pipe\n  \
+            settled             3\n  failed              EMFILE ×2\n\
             \x20                     first at 0.5 s\n\n  Each exec lifts the table by 990, and it falls back: a burst,\n  \
             not a leak.\n\n  exec  when\n  orphan              x[2] lives on\n";
-        let said = sentences(text);
+        let mut said = sentences(text);
+        assert_eq!(said.remove(0), "at the crest 7 pipe");
         assert_eq!(said[0], "failed EMFILE ×2 first at 0.5 s");
         assert_eq!(said[1], "Each exec lifts the table by 990, and it falls back: a burst, not a leak.");
         assert_eq!(said[2], "orphan x[2] lives on");
