@@ -29,8 +29,9 @@ pub(super) fn load_report(path: &Path) -> anyhow::Result<Report> {
             true => anyhow!("exec records of `--format jsonl`: a report is written with `--format json`"),
             false => error.into(),
         }),
-        // Anything else may be a recording; what it is not, its reader says.
-        Some(_) => record::load_report(path).context("no JSON, and no recording that can be read"),
+        // The marker that a message of an Arrow stream begins with.
+        Some(0xff) => record::load_report(path).map_err(Into::into),
+        Some(_) => Err(anyhow!("it is no JSON, and no recording")),
         None => Err(anyhow!("it is empty: the run that was to write it may not have ended")),
     };
     report.with_context(context)
