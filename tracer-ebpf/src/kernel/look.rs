@@ -385,6 +385,7 @@ fn compare(look: &mut Look, number: u32) {
         }
         if scope == Scope::Recheck as u32 || (*look.state).head.flags & flag::RECHECK != 0 {
             words(look, pass::RECHECK);
+            settle(look);
         }
     }
 }

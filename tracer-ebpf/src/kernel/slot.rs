@@ -10,7 +10,7 @@ use fdtide_abi::{
 use crate::kernel::{
     kind::fdtide_classify,
     maps::{CONFIG, HELD, Switch, TABLES, count, turn_on},
-    mark::{capture, marks},
+    mark::capture,
     origin::{installed, tell},
     read::{add, clear_bits, constant, exchange, set_bits},
     request::{Request, Scope},
@@ -54,9 +54,7 @@ pub extern "C" fn fdtide_apply(
         let old = exchange(slot, if kind == 0 { 0 } else { kind | credit << SLOT_TID_SHIFT });
         let old_kind = old & SLOT_KIND;
         if old_kind != 0 {
-            if (*request).raised != 0 {
-                marks(head, request);
-            }
+            // What a look finds gone may have gone before what it finds new came: no mark counts both.
             capture(head, request);
         }
         if seen && (old_kind == 0 || kind == 0) {
