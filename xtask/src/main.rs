@@ -9,6 +9,7 @@ mod bench;
 mod build_ebpf;
 mod chart;
 mod demo;
+mod dist;
 mod incidents;
 mod lint;
 mod needs;
@@ -49,6 +50,8 @@ enum Verb {
     Bench(bench::Options),
     /// Show the main job: a Landlock burst, eager then lazy, with both histograms side by side
     Demo(demo::Options),
+    /// Build what is given out: program, manual pages, completions, bill of materials, Debian package, sums
+    Dist(dist::Options),
     /// Reproduce the four incidents, and compare what fdtide says of each with what its fixture counted
     Incidents(incidents::Options),
     /// Run the kernel tests on Debian's kernels under QEMU, on every backend, and print the matrix
@@ -73,6 +76,7 @@ fn run(verb: Verb) -> Result<ExitCode> {
         Verb::Test(options) => test::run(&options),
         Verb::Bench(options) => bench::run(&options),
         Verb::Demo(options) => demo::run(&options),
+        Verb::Dist(options) => dist::run(&options),
         Verb::Incidents(options) => incidents::run(&options),
         Verb::Vm(options) => vm::run(&options),
     }

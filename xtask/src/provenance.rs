@@ -114,7 +114,7 @@ pub fn crates() -> Result<Vec<String>> {
 }
 
 /// `aya-ebpf v0.2.1 (proc-macro)` becomes `aya-ebpf 0.2.1`.
-fn crate_line(line: &str) -> Option<String> {
+pub fn crate_line(line: &str) -> Option<String> {
     let (name, rest) = line.split_once(" v")?;
     Some(format!("{name} {}", rest.split_whitespace().next()?))
 }

@@ -106,6 +106,7 @@ pub(super) enum Verb {
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
     /// Write a fdtide.toml to start from, with what a report measured
+    #[command(after_help = "Exit status: 0 if it was written; 2 if fdtide failed.")]
     InitCi(InitCiArgs),
     /// Say what this kernel allows, which backend would be taken, and what is missing
     #[command(after_help = "Exit status: 0 if fdtide can run here; 1 if it can't.")]

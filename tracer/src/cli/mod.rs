@@ -30,9 +30,15 @@ mod trace;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use args::{Cli, Verb};
+
+/// What can be said on the command line, for manual pages and completions.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
+}
 
 /// Runs the tool and gives its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {

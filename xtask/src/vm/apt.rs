@@ -141,13 +141,21 @@ fn mirrors() -> Result<String> {
     indexes()
 }
 
+/// This machine's mirror of Debian.
+pub fn mirror() -> Result<String> {
+    find(&mirrors()?, "Debian").map(str::to_owned).context("this machine's apt knows no mirror of Debian")
+}
+
+fn find<'a>(mirrors: &'a str, label: &str) -> Option<&'a str> {
+    mirrors.lines().find_map(|line| line.strip_prefix(label)?.strip_prefix(' '))
+}
+
 /// The sources list for `suites`.
 fn sources(suites: &[&str], mirrors: &str) -> Result<String> {
-    let mirror = |label: &str| mirrors.lines().find_map(|line| line.strip_prefix(label)?.strip_prefix(' '));
     let mut sources = String::new();
     for suite in suites {
         let security = suite.ends_with("-security");
-        match mirror(if security { "Debian-Security" } else { "Debian" }) {
+        match find(mirrors, if security { "Debian-Security" } else { "Debian" }) {
             Some(uri) => sources += &format!("deb [arch=amd64 signed-by={KEYRING}] {uri} {suite} main\n"),
             // Not every machine uses the security archive; the main archive's kernel serves as well.
             None if security => {}

@@ -1,6 +1,6 @@
 //! `cargo xtask vm`: the kernel tests on Debian's kernels under QEMU.
 
-mod apt;
+pub mod apt;
 mod archive;
 mod boot;
 mod guest;

@@ -1,0 +1,100 @@
+//! What no definition of an option says: costs, environment, files.
+
+use fdtide::probe::Backend;
+
+/// What a verb does to the machine, and what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// Hooks the kernel for as long as it runs.
+    Traces,
+    /// Hooks the kernel for a moment.
+    Tries,
+    /// Reads and writes files only.
+    Reads,
+}
+
+impl Does {
+    /// `None` for a verb that this table does not know; a test looks for that.
+    pub fn of(verb: &str) -> Option<Self> {
+        match verb {
+            "run" | "attach" | "top" | "record" | "scale" | "audit" => Some(Self::Traces),
+            "doctor" => Some(Self::Tries),
+            "report" | "export" | "check" | "compare" | "init-ci" => Some(Self::Reads),
+            _ => None,
+        }
+    }
+
+    /// Paragraphs of OVERHEAD.
+    pub fn overhead(self) -> Vec<String> {
+        let mut text = match self {
+            Self::Reads => return vec!["None outside its own process: it reads files and hooks nothing. It needs no privilege.".into()],
+            Self::Traces => vec![
+                "Besides what the kernel's work at each traced process costs that process, a backend has a price for processes that are not traced, for as long as it is attached:".to_owned(),
+            ],
+            Self::Tries => vec![
+                "Each backend is attached for a moment, one after the other, and follows a scratch child. Meanwhile processes that are not traced pay:".to_owned(),
+            ],
+        };
+        text.extend(Backend::ALL.iter().map(|backend| format!("{}: {}.", backend.name(), backend.cost_to_others())));
+        if self == Self::Traces {
+            text.push(
+                "Without --backend the first that proves itself on this kernel is taken, in this order. fdtide doctor says which, and every report has it under plan.".to_owned(),
+            );
+        }
+        text
+    }
+}
+
+/// Name, and what it does: of a verb, or of the tool.
+pub fn environment(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
+    let does = verb.and_then(Does::of);
+    let mut rows = Vec::new();
+    if verb.is_none() || does == Some(Does::Traces) {
+        rows.push((
+            "FDTIDE_BACKEND",
+            "The backend where nobody chose one on the command line: fentry, kprobe or syscall.",
+        ));
+    }
+    if verb.is_none() || does != Some(Does::Reads) {
+        rows.push((
+            "FDTIDE_BPF_OBJECT",
+            "Path of a kernel object to load in place of the built-in one; for development.",
+        ));
+    }
+    if matches!(verb, None | Some("run" | "check")) {
+        rows.push(("GITHUB_STEP_SUMMARY", "Where --verdict summary goes if it names no file."));
+    }
+    if matches!(verb, None | Some("top" | "attach")) {
+        rows.push(("NO_COLOR", "If set and not empty, the view has no colours."));
+        rows.push(("TERM", "If empty or dumb, there is no view: attach prints its report."));
+    }
+    rows
+}
+
+/// Path, and what it is for: of a verb, or of the tool.
+pub fn files(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
+    let mut rows = Vec::new();
+    if matches!(verb, None | Some("check" | "run" | "init-ci")) {
+        let help = "Budgets. check takes it by itself if neither --budget nor --config is given, run with --gate; init-ci writes it.";
+        rows.push(("./fdtide.toml", help));
+    }
+    if verb.and_then(Does::of) != Some(Does::Reads) {
+        rows.push((
+            "/sys/kernel/btf/vmlinux",
+            "Where members of the kernel's structures are. fdtide can't trace without it.",
+        ));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_is_known() {
+        for verb in fdtide::cli::command().get_subcommands() {
+            assert!(Does::of(verb.get_name()).is_some(), "{}", verb.get_name());
+        }
+    }
+}

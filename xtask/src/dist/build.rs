@@ -1,0 +1,99 @@
+//! The program, without a trace of the machine that built it.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::sh;
+
+/// Linked against nothing, so that it runs on any distribution.
+const STATIC: &str = "x86_64-unknown-linux-musl";
+
+/// The program and what it runs on.
+pub struct Program {
+    pub file: PathBuf,
+    pub triple: String,
+}
+
+impl Program {
+    pub fn is_static(&self) -> bool {
+        self.triple == STATIC
+    }
+
+    /// How files are called: `x86_64-linux-musl`.
+    pub fn platform(&self) -> String {
+        self.triple.replace("-unknown", "")
+    }
+}
+
+/// Builds it below `target`.
+pub fn program(target: &Path) -> Result<Program> {
+    // First, so that the registry's folders exist and can be remapped.
+    sh::run(&mut sh::cargo(&["fetch", "--locked"])?)?;
+    let host = host()?;
+    let triple = if has_static() { STATIC.to_owned() } else { host.clone() };
+    if triple == STATIC {
+        println!("a static program: the toolchain has `{STATIC}`");
+    } else {
+        println!("a program for this machine's C library: the toolchain has no `{STATIC}`");
+    }
+    let remap = remap(target)?;
+    let mut cargo = sh::cargo(&["build", "--release", "--locked", "--package", "fdtide", "--bin", "fdtide"])?;
+    cargo.arg("--target-dir").arg(target);
+    if triple != host {
+        cargo.args(["--target", &triple]);
+    }
+    // Added to the flags of `.cargo/config.toml`, which the variable RUSTFLAGS would replace.
+    let flags: Vec<_> =
+        remap.iter().map(|(from, to)| format!("'--remap-path-prefix={}={to}'", from.display())).collect();
+    cargo.args(["--config", "profile.release.strip='symbols'"]);
+    cargo.args(["--config", &format!("target.'cfg(all())'.rustflags=[{}]", flags.join(","))]);
+    cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    sh::run(&mut cargo)?;
+    let folder = if triple == host { target.join("release") } else { target.join(&triple).join("release") };
+    let file = folder.join("fdtide");
+    refuse_machine_paths(&file, &remap)?;
+    Ok(Program { file, triple })
+}
+
+fn host() -> Result<String> {
+    let text = sh::output(Command::new("rustc").arg("-vV"))?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("`rustc -vV` names no host")?.to_owned())
+}
+
+/// Both the library and the compiler driver that C dependencies are built with.
+fn has_static() -> bool {
+    let Ok(root) = sh::output(Command::new("rustc").args(["--print", "sysroot"])) else { return false };
+    Path::new(&root).join("lib/rustlib").join(STATIC).is_dir() && sh::which("musl-gcc").is_some()
+}
+
+/// Folders whose names must not reach the program; of several that fit, rustc takes the last.
+fn remap(target: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+    let mut pairs = vec![(sh::root()?, "/fdtide"), (target.to_owned(), "/target")];
+    let home = match env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => PathBuf::from(env::var_os("HOME").context("`HOME` is not set")?).join(".cargo"),
+    };
+    let registry = home.join("registry/src");
+    for entry in fs::read_dir(&registry).with_context(|| format!("failed to list `{}`", registry.display()))? {
+        pairs.push((entry.context("failed to list the registry's folder")?.path(), "/crates"));
+    }
+    pairs.sort_by_key(|(_, to)| *to == "/crates");
+    Ok(pairs)
+}
+
+fn refuse_machine_paths(program: &Path, remap: &[(PathBuf, &str)]) -> Result<()> {
+    let bytes = fs::read(program).with_context(|| format!("failed to read `{}`", program.display()))?;
+    for (folder, _) in remap {
+        let name = folder.as_os_str().as_encoded_bytes();
+        if bytes.windows(name.len()).any(|window| window == name) {
+            bail!("`{}` names a folder of this machine: `{}`", program.display(), folder.display());
+        }
+    }
+    Ok(())
+}

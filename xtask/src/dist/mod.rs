@@ -1,0 +1,145 @@
+//! `cargo xtask dist`: what is given out, the same bytes whoever builds it wherever.
+
+mod build;
+mod compare;
+mod crates;
+mod deb;
+mod sbom;
+mod stage;
+mod trial;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{
+    provenance, sh,
+    steps::{Steps, Tally},
+};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Make everything but the program a second time elsewhere, and compare the bytes
+    #[arg(long)]
+    check: bool,
+    /// Install, run, upgrade and purge the package in a fresh Debian, as root
+    #[arg(long = "try")]
+    try_it: bool,
+}
+
+/// What goes in.
+struct Inputs {
+    program: build::Program,
+    crates: crates::Crates,
+    version: String,
+    /// Seconds since 1970 that stand for "now" in everything made.
+    epoch: u64,
+}
+
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let folder = sh::target()?.join("dist");
+    let mut steps = Steps::default();
+    let mut inputs = None;
+    steps.step("program", || {
+        inputs = Some(Inputs::collect(&folder)?);
+        Ok(Tally::PASSED)
+    });
+    if let Some(inputs) = &inputs {
+        let out = folder.join("out");
+        steps.step("files", || inputs.make(&out));
+        if options.check {
+            steps.step("the same bytes again", || {
+                let again = folder.join("again");
+                inputs.make(&again)?;
+                compare::same(&out, &again)?;
+                fs::remove_dir_all(&again).context("failed to remove the second set")?;
+                Ok(Tally::PASSED)
+            });
+        }
+        if options.try_it {
+            steps.step("package in a fresh Debian", || trial::run(inputs, &out, &folder));
+        }
+    }
+    Ok(steps.finish())
+}
+
+impl Inputs {
+    fn collect(folder: &Path) -> Result<Self> {
+        let program = build::program(&folder.join("build"))?;
+        let crates = crates::Crates::of(&program.triple)?;
+        let version = crates.tool()?.version.clone();
+        Ok(Self { program, crates, version, epoch: epoch()? })
+    }
+
+    /// What is neither in the tree nor compiled, for [`stage::tree`].
+    fn parts(&self, work: &Path) -> Result<()> {
+        pages(work, &date(self.epoch, "+%F")?)?;
+        fs::write(work.join(sbom::NAME), sbom::document(self)?).context("failed to write the bill of materials")
+    }
+
+    /// Everything, into a folder that holds nothing else.
+    fn make(&self, out: &Path) -> Result<Tally> {
+        if out.exists() {
+            fs::remove_dir_all(out).context("failed to clear the output folder")?;
+        }
+        fs::create_dir_all(out).context("failed to create the output folder")?;
+        let work = tempfile::tempdir().context("failed to create a temporary folder")?;
+        self.parts(work.path())?;
+        fs::copy(work.path().join(sbom::NAME), out.join(format!("fdtide-{}.spdx.json", self.version)))
+            .context("failed to copy the bill of materials")?;
+        stage::archive(self, work.path(), out)?;
+        let mut tally = Tally::PASSED;
+        if sh::which("dpkg-deb").is_some() && sh::which("dpkg-shlibdeps").is_some() {
+            deb::package(self, work.path(), out, 1)?;
+        } else {
+            tally = tally.plus(Tally::skipped("no Debian package: run `apt-get install dpkg-dev` on a Debian"));
+        }
+        sums(out)?;
+        println!("{}:\n{}", out.display(), fs::read_to_string(out.join("SHA256SUMS")).unwrap_or_default().trim_end());
+        Ok(tally)
+    }
+}
+
+/// Manual pages and completions, of the development build: what they say does not depend on it.
+fn pages(folder: &Path, date: &str) -> Result<()> {
+    sh::run(sh::cargo(&["run", "--quiet", "--locked", "--package=fdtide-pages", "--"])?.arg(folder).arg(date))
+}
+
+/// `SOURCE_DATE_EPOCH`, or the time of the commit.
+fn epoch() -> Result<u64> {
+    let text = match env::var("SOURCE_DATE_EPOCH") {
+        Ok(text) => text,
+        Err(_) => sh::output(sh::command("git")?.args(["log", "-1", "--format=%ct"]))
+            .context("no commit to take the time from: set `SOURCE_DATE_EPOCH`")?,
+    };
+    text.parse().with_context(|| format!("`{text}` is no number of seconds since 1970"))
+}
+
+fn date(epoch: u64, format: &str) -> Result<String> {
+    sh::output(Command::new("date").env("LC_ALL", "C").args(["-u", "-d", &format!("@{epoch}"), format]))
+}
+
+/// `SHA256SUMS` of every file, sorted by name, as `sha256sum -c` reads it.
+fn sums(out: &Path) -> Result<()> {
+    let mut text = String::new();
+    for file in files(out)? {
+        let name = file.file_name().context("a file without a name")?.to_string_lossy().into_owned();
+        text += &format!("{}  {name}\n", provenance::sha256(&file)?);
+    }
+    fs::write(out.join("SHA256SUMS"), text).context("failed to write `SHA256SUMS`")
+}
+
+/// Files of a folder, sorted.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("failed to list `{}`", folder.display()))?;
+    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    if files.iter().any(|file| !file.is_file()) {
+        bail!("`{}` holds more than files", folder.display());
+    }
+    files.sort();
+    Ok(files)
+}

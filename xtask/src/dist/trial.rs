@@ -1,0 +1,131 @@
+//! The life of the package in a fresh Debian: installed, run, upgraded, purged, nothing left.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::{Inputs, deb};
+use crate::{sh, steps::Tally, vm::apt};
+
+/// What dpkg itself leaves of any package, its log and the last status but one; and what we put there.
+const NOT_OURS: [&str; 3] = ["/var/lib/dpkg/status-old", "/var/log/dpkg.log", "/tmp/"];
+/// `sh -c THIS - ROOT COMMAND…`: in namespaces of its own, so that no mount outlives it.
+const INSIDE: &str = "mount -t proc proc \"$1/proc\" && mount --rbind /sys \"$1/sys\" && root=$1 && shift && exec chroot \"$root\" \"$@\"";
+
+/// A fresh Debian in a folder.
+struct Debian {
+    folder: PathBuf,
+}
+
+pub fn run(inputs: &Inputs, out: &Path, dist: &Path) -> Result<Tally> {
+    if let Some(reason) = missing() {
+        return Ok(Tally::skipped(&reason));
+    }
+    let temp = tempfile::Builder::new().prefix("fdtide-debian").tempdir().context("failed to create a folder")?;
+    let debian = match Debian::make(&temp.path().join("root"), dist) {
+        Ok(debian) => debian,
+        Err(error) => return Ok(Tally::skipped(&format!("no Debian can be had: {error:#}"))),
+    };
+    // The same program as a later revision of the package.
+    let work = temp.path().join("work");
+    fs::create_dir_all(&work).context("failed to create a folder")?;
+    inputs.parts(&work)?;
+    let higher = deb::package(inputs, &work, temp.path(), 2)?;
+    let first = higher.file_name().context("a package without a name")?.to_string_lossy().replace("-2_", "-1_");
+    debian.life(inputs, &out.join(first), &higher)?;
+    Ok(Tally::PASSED)
+}
+
+fn missing() -> Option<String> {
+    if sh::output(Command::new("id").arg("-u")).ok().as_deref() != Some("0") {
+        return Some("only root can make a fresh Debian".to_owned());
+    }
+    for (program, package) in
+        [("debootstrap", "debootstrap"), ("dpkg-shlibdeps", "dpkg-dev"), ("unshare", "util-linux")]
+    {
+        if sh::which(program).is_none() {
+            return Some(format!("run `apt-get install {package}`"));
+        }
+    }
+    None
+}
+
+impl Debian {
+    /// The suite of this machine, whose C library the package was made for; packages are kept for the next time.
+    fn make(folder: &Path, dist: &Path) -> Result<Self> {
+        let release = fs::read_to_string("/etc/os-release").context("failed to read `/etc/os-release`")?;
+        let value = |key: &str| release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        ensure!(value("ID") == Some("debian"), "this machine runs another distribution, with a C library of its own");
+        let suite = value("VERSION_CODENAME").context("`/etc/os-release` has no suite")?;
+        let cache = dist.join("debootstrap");
+        fs::create_dir_all(&cache).context("failed to create a folder for packages")?;
+        let mut command = Command::new(sh::which("debootstrap").context("no debootstrap")?);
+        command.arg("--variant=minbase").arg(format!("--cache-dir={}", cache.display())).arg(suite);
+        let mirror = apt::mirror()?;
+        println!("debootstrap {suite} …");
+        sh::output(command.arg(folder).arg(mirror))?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    fn life(&self, inputs: &Inputs, first: &Path, higher: &Path) -> Result<()> {
+        let before = self.files()?;
+        self.install(first)?;
+        self.tool(inputs, "-1")?;
+        println!("installed: {}", first.display());
+        self.install(higher)?;
+        self.tool(inputs, "-2")?;
+        println!("upgraded: {}", higher.display());
+        self.inside(&["dpkg", "--purge", "fdtide"])?;
+        let after = self.files()?;
+        let left: Vec<_> = after.symmetric_difference(&before).collect();
+        ensure!(left.is_empty(), "purged, and yet there are differences: {left:?}");
+        let known = self.inside(&["dpkg-query", "--show", "fdtide"]);
+        ensure!(known.is_err(), "purged, and dpkg still knows it");
+        println!("purged: {} files and folders, as before", after.len());
+        Ok(())
+    }
+
+    /// dpkg alone: a dependency that a minimal Debian lacks is an error.
+    fn install(&self, package: &Path) -> Result<()> {
+        let name = package.file_name().context("a package without a name")?;
+        fs::copy(package, self.folder.join("tmp").join(name)).context("failed to copy the package")?;
+        self.inside(&["dpkg", "--install", &format!("/tmp/{}", name.to_string_lossy())]).map(|_| ())
+    }
+
+    /// Everything that was installed is as it was packed, and works.
+    fn tool(&self, inputs: &Inputs, revision: &str) -> Result<()> {
+        let version = self.inside(&["dpkg-query", "--show", "--showformat=${Version}", "fdtide"])?;
+        ensure!(version == format!("{}{revision}", inputs.version), "`{version}` is installed");
+        let changed = self.inside(&["dpkg", "--verify", "fdtide"])?;
+        ensure!(changed.is_empty(), "dpkg finds other files than it installed: {changed}");
+        let says = self.inside(&["fdtide", "--version"])?;
+        ensure!(says == format!("fdtide {}", inputs.version), "`fdtide --version` says `{says}`");
+        let doctor = self.inside(&["fdtide", "doctor"])?;
+        println!("{}", doctor.lines().next().unwrap_or_default());
+        let completion = ". /usr/share/bash-completion/completions/fdtide && complete -p fdtide";
+        self.inside(&["bash", "-c", completion])?;
+        self.inside(&["gzip", "--test", "/usr/share/man/man1/fdtide-run.1.gz"])?;
+        Ok(())
+    }
+
+    fn inside(&self, command: &[&str]) -> Result<String> {
+        let mut outer = Command::new("unshare");
+        outer.args(["--mount", "--fork", "sh", "-c", INSIDE, "-"]).arg(&self.folder).args(command);
+        sh::output(outer.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C"))
+    }
+
+    /// Every path, but for [`NOT_OURS`].
+    fn files(&self) -> Result<BTreeSet<String>> {
+        let text = sh::output(Command::new("find").arg(&self.folder).args(["-xdev", "-printf", "/%P\\n"]))?;
+        if text.is_empty() {
+            bail!("the fresh Debian is empty");
+        }
+        let ours = |path: &&str| !NOT_OURS.iter().any(|own| path.starts_with(own));
+        Ok(text.lines().filter(ours).map(str::to_owned).collect())
+    }
+}
