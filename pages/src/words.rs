@@ -29,16 +29,19 @@ impl Does {
         let mut text = match self {
             Self::Reads => return vec!["None outside its own process: it reads files and hooks nothing. It needs no privilege.".into()],
             Self::Traces => vec![
-                "Besides what the kernel's work at each traced process costs that process, a backend has a price for processes that are not traced, for as long as it is attached:".to_owned(),
+                "Besides what the kernel's work at each traced process costs that process, a backend has a price for processes \
+                 that are not traced, for as long as it is attached:".to_owned(),
             ],
             Self::Tries => vec![
-                "Each backend is attached for a moment, one after the other, and follows a scratch child. Meanwhile processes that are not traced pay:".to_owned(),
+                "Each backend is attached for a moment, one after the other, and follows a scratch child. Meanwhile processes \
+                 that are not traced pay:".to_owned(),
             ],
         };
         text.extend(Backend::ALL.iter().map(|backend| format!("{}: {}.", backend.name(), backend.cost_to_others())));
         if self == Self::Traces {
             text.push(
-                "Without --backend the first that proves itself on this kernel is taken, in this order. fdtide doctor says which, and every report has it under plan.".to_owned(),
+                "Without --backend the first that proves itself on this kernel is taken, in this order. fdtide doctor says \
+                 which, and every report has it under plan.".to_owned(),
             );
         }
         text
@@ -75,7 +78,8 @@ pub fn environment(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
 pub fn files(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
     let mut rows = Vec::new();
     if matches!(verb, None | Some("check" | "run" | "init-ci")) {
-        let help = "Budgets. check takes it by itself if neither --budget nor --config is given, run with --gate; init-ci writes it.";
+        let help = "Budgets. check takes it by itself if neither --budget nor --config is given, run with --gate; \
+                    init-ci writes it.";
         rows.push(("./fdtide.toml", help));
     }
     if verb.and_then(Does::of) != Some(Does::Reads) {

@@ -65,8 +65,8 @@ pub fn tree(inputs: &Inputs, work: &Path, prefix: &Path, who: For) -> Result<()>
     put(&completions.join("fdtide.fish"), "share/fish/vendor_completions.d", false)?;
     let doc = "share/doc/fdtide";
     let root = sh::root()?;
-    for text in files(&root.join("docs"))? {
-        put(&text, doc, false)?;
+    for text in files(&root.join("docs"))?.iter().filter(|file| file.extension().is_some_and(|end| end == "md")) {
+        put(text, doc, false)?;
     }
     put(&root.join("README.md"), doc, false)?;
     put(&work.join(sbom::NAME), doc, true)?;
