@@ -5,6 +5,10 @@ use clap_mangen::roff::{Roff, bold, italic, roman};
 use fdtide::sink::fields::{GLOSSARY, SECTIONS};
 
 pub const NAME: &str = "fdtide-fields";
+const INTRODUCTION: &str = "\
+    --format json gives one document of schema fdtide.report/1 with these paths, --format jsonl one object per line, \
+    each an entry of execs[]. a.b is a key in an object, a[] an entry of a list, a{} an object from kind to number \
+    of descriptors. null means not known, or that there is none; it never means 0. Times are nanoseconds of boot time.";
 
 /// File name and text.
 pub fn page(date: &str) -> Result<(String, Vec<u8>)> {
@@ -13,11 +17,7 @@ pub fn page(date: &str) -> Result<(String, Vec<u8>)> {
     roff.control("TH", [NAME, "5", date, &source, "fdtide"]);
     roff.control("SH", ["NAME"]).text([roman(format!("{NAME} - what every figure of a report means"))]);
     roff.control("SH", ["DESCRIPTION"]);
-    roff.text([roman(
-        "--format json gives one document of schema fdtide.report/1 with these paths, --format jsonl one object per line, each an \
-         entry of execs[]. a.b is a key in an object, a[] an entry of a list, a{} an object from kind to number of descriptors. \
-         null means not known, or that there is none; it never means 0. Times are nanoseconds of boot time.",
-    )]);
+    roff.text([roman(INTRODUCTION)]);
     roff.control("SH", ["WORDS"]);
     for (word, meaning) in GLOSSARY {
         roff.control("TP", []).text([bold(*word)]).text([roman(*meaning)]);

@@ -1,4 +1,4 @@
-//! `fdtide-pages FOLDER [DATE]`: manual pages and shell completions, from the definitions that the tool itself parses with.
+//! `fdtide-pages FOLDER [DATE]`: manual pages and shell completions, from the definitions that the tool parses with.
 //!
 //! A program of its own, so that neither the tool nor `xtask` carries the generators; `cargo xtask dist` runs it.
 

@@ -2,6 +2,17 @@
 
 use fdtide::probe::Backend;
 
+const READS: &str = "None outside its own process: it reads files and hooks nothing. It needs no privilege.";
+const TRACES: &str = "\
+    Besides what the kernel's work at each traced process costs that process, a backend has a price for processes that \
+    are not traced, for as long as it is attached:";
+const TRIES: &str = "\
+    Each backend is attached for a moment, one after the other, and follows a scratch child. Meanwhile processes that \
+    are not traced pay:";
+const CHOICE: &str = "\
+    Without --backend the first that proves itself on this kernel is taken, in this order. fdtide doctor says which, \
+    and every report has it under plan.";
+
 /// What a verb does to the machine, and what it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
@@ -26,25 +37,12 @@ impl Does {
 
     /// Paragraphs of OVERHEAD.
     pub fn overhead(self) -> Vec<String> {
-        let mut text = match self {
-            Self::Reads => return vec!["None outside its own process: it reads files and hooks nothing. It needs no privilege.".into()],
-            Self::Traces => vec![
-                "Besides what the kernel's work at each traced process costs that process, a backend has a price for processes \
-                 that are not traced, for as long as it is attached:".to_owned(),
-            ],
-            Self::Tries => vec![
-                "Each backend is attached for a moment, one after the other, and follows a scratch child. Meanwhile processes \
-                 that are not traced pay:".to_owned(),
-            ],
-        };
-        text.extend(Backend::ALL.iter().map(|backend| format!("{}: {}.", backend.name(), backend.cost_to_others())));
-        if self == Self::Traces {
-            text.push(
-                "Without --backend the first that proves itself on this kernel is taken, in this order. fdtide doctor says \
-                 which, and every report has it under plan.".to_owned(),
-            );
+        let costs = Backend::ALL.iter().map(|backend| format!("{}: {}.", backend.name(), backend.cost_to_others()));
+        match self {
+            Self::Reads => vec![READS.to_owned()],
+            Self::Tries => [TRIES.to_owned()].into_iter().chain(costs).collect(),
+            Self::Traces => [TRACES.to_owned()].into_iter().chain(costs).chain([CHOICE.to_owned()]).collect(),
         }
-        text
     }
 }
 

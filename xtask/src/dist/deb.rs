@@ -55,10 +55,11 @@ pub fn package(inputs: &Inputs, work: &Path, out: &Path, revision: u32) -> Resul
     let authors = inputs.crates.tool()?.authors.join(", ");
     let doc = root.join("usr/share/doc/fdtide");
     write(&doc.join("copyright"), &copyright(&authors)?)?;
+    let time = date(inputs.epoch, "+%a, %d %b %Y %T +0000")?;
     let entry = format!(
-        "fdtide ({version}) unstable; urgency=medium\n\n  * Version {}; changelog.gz says what is new.\n\n -- {authors} <fdtide@invalid>  {}\n",
+        "fdtide ({version}) unstable; urgency=medium\n\n  * Version {}; changelog.gz says what is new.\n\n \
+         -- {authors} <fdtide@invalid>  {time}\n",
         inputs.version,
-        date(inputs.epoch, "+%a, %d %b %Y %T +0000")?
     );
     write(&doc.join("changelog.Debian"), &entry)?;
     stage::gzip(&doc.join("changelog.Debian"))?;

@@ -38,6 +38,8 @@ pub fn document(inputs: &Inputs) -> Result<String> {
         }
     }
     kernel_object(inputs, &mut packages, &mut relations)?;
+    let creators =
+        [format!("Organization: {}", tool.authors.join(", ")), format!("Tool: cargo-xtask-dist-{}", inputs.version)];
     let document = json!({
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -47,7 +49,7 @@ pub fn document(inputs: &Inputs) -> Result<String> {
         "documentNamespace": format!("https://spdx.org/spdxdocs/fdtide-{}-{program}", inputs.version),
         "creationInfo": {
             "created": date(inputs.epoch, "+%FT%TZ")?,
-            "creators": [format!("Organization: {}", tool.authors.join(", ")), format!("Tool: cargo-xtask-dist-{}", inputs.version)],
+            "creators": creators,
         },
         "packages": packages,
         "relationships": relations,
@@ -90,7 +92,7 @@ fn kernel_object(inputs: &Inputs, packages: &mut Vec<Value>, relations: &mut Vec
         "licenseConcluded": "NOASSERTION",
         "licenseDeclared": "MIT OR GPL-2.0-only",
         "copyrightText": "NOASSERTION",
-        "primaryPackagePurpose": "FIRMWARE",
+        "primaryPackagePurpose": "OTHER",
         "comment": format!("built with {}", record["toolchain"]["rustc"].as_str().unwrap_or_default()),
         "checksums": [{ "algorithm": "SHA256", "checksumValue": provenance::sha256(&root.join(OBJECT))? }],
     }));

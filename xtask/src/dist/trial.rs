@@ -15,7 +15,10 @@ use crate::{sh, steps::Tally, vm::apt};
 /// What dpkg itself leaves of any package, its log and the last status but one; and what we put there.
 const NOT_OURS: [&str; 3] = ["/var/lib/dpkg/status-old", "/var/log/dpkg.log", "/tmp/"];
 /// `sh -c THIS - ROOT COMMAND…`: in namespaces of its own, so that no mount outlives it.
-const INSIDE: &str = "mount -t proc proc \"$1/proc\" && mount --rbind /sys \"$1/sys\" && root=$1 && shift && exec chroot \"$root\" \"$@\"";
+const INSIDE: &str = r#"
+root=$1
+shift
+mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && exec chroot "$root" "$@""#;
 
 /// A fresh Debian in a folder.
 struct Debian {
@@ -105,8 +108,13 @@ impl Debian {
         ensure!(changed.is_empty(), "dpkg finds other files than it installed: {changed}");
         let says = self.inside(&["fdtide", "--version"])?;
         ensure!(says == format!("fdtide {}", inputs.version), "`fdtide --version` says `{says}`");
-        let doctor = self.inside(&["fdtide", "doctor"])?;
-        println!("{}", doctor.lines().next().unwrap_or_default());
+        // Where the kernel does not let fdtide look, it does not from inside either.
+        if sh::output(Command::new(&inputs.program.file).arg("doctor")).is_ok() {
+            let doctor = self.inside(&["fdtide", "doctor"])?;
+            println!("{}", doctor.lines().next().unwrap_or_default());
+        } else {
+            println!("this kernel does not let fdtide look, so `fdtide doctor` is not asked");
+        }
         let completion = ". /usr/share/bash-completion/completions/fdtide && complete -p fdtide";
         self.inside(&["bash", "-c", completion])?;
         self.inside(&["gzip", "--test", "/usr/share/man/man1/fdtide-run.1.gz"])?;
