@@ -1,11 +1,14 @@
 //! What the tool has seen of each process: its table, and the tables that it used before in the same image.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use fdtide::{
     event::{Event, Exec, Head, TableId, decode},
     probe::{Choice, LoadOptions, Session},
 };
+
+/// Snapshots at most until every table is in one.
+const SNAPSHOTS: usize = 5;
 
 /// Hooks attached to a process and its descendants.
 pub struct Follow {
@@ -49,8 +52,22 @@ impl Follow {
     /// Takes the records that wait, and a look at every table.
     pub fn look(&mut self) {
         let Self { session, seen } = self;
-        session.drain(|bytes| seen.apply(decode(bytes).expect("a record of this version")));
-        session.snapshot(|bytes| seen.apply(decode(bytes).expect("a record"))).expect("a snapshot");
+        // A map that others change meanwhile may be walked past an entry: what was not there is looked for again.
+        for _ in 0..SNAPSHOTS {
+            session.drain(|bytes| seen.apply(decode(bytes).expect("a record of this version")));
+            let mut found = HashSet::new();
+            let look = |bytes: &[u8]| {
+                let event = decode(bytes).expect("a record");
+                if let Event::Table(table) = &event {
+                    found.insert(table.table.id);
+                }
+                seen.apply(event);
+            };
+            session.snapshot(look).expect("a snapshot");
+            if seen.processes.values().all(|used| used.table.is_none_or(|id| found.contains(&id))) {
+                break;
+            }
+        }
     }
 
     /// The table of a process when it was last looked at.
