@@ -158,7 +158,7 @@ pub static EXECS: PerCpuArray<ExecRecord> = PerCpuArray::with_max_entries(1, 0);
 
 /// Records to the agent.
 #[map]
-pub static RING: RingBuf = RingBuf::with_byte_size(4 << 20, 0);
+pub static RING: RingBuf = RingBuf::with_byte_size(16 << 20, 0);
 
 /// Single installs and closes, where they are asked for; a ring of its own, so that a flood of them costs no other record.
 #[map]

@@ -51,6 +51,8 @@ pub(super) struct Trace {
     stacks: Option<Stacks>,
     /// A last census is taken at the end.
     last_census: bool,
+    /// The kernel knows of no traced process any more.
+    deserted: bool,
     /// OOM kills where the first target is; who sent a SIGKILL is not to be seen otherwise.
     oom: Option<OomCounter>,
 }
@@ -122,6 +124,7 @@ impl Trace {
             checked_ns: boot_ns(),
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
+            deserted: false,
             oom: None,
         })
     }
@@ -156,9 +159,10 @@ impl Trace {
         self.deaf = true;
     }
 
-    /// Traced processes that have not ended.
+    /// Traced processes that have not ended. None where the kernel knows of none any more, though the records of some ends
+    /// found no room in the ring.
     pub(super) fn alive(&self) -> usize {
-        self.pipeline.alive()
+        if self.deserted { 0 } else { self.pipeline.alive() }
     }
 
     /// Every target is there: gives up the rights that only finding and hooking them took.
@@ -180,6 +184,10 @@ impl Trace {
         if self.checked.elapsed() >= LAG {
             self.checked = Instant::now();
             self.check()?;
+            if self.pipeline.alive() > 0 && self.session.is_deserted() {
+                self.take()?;
+                self.deserted = true;
+            }
             if let Some(recording) = &mut self.recording {
                 recording.tick(&mut self.session, &mut self.pipeline);
             }

@@ -239,6 +239,14 @@ impl Session {
         }
     }
 
+    /// Whether no process is traced any more, as the kernel has it; where the map can't be read, there may be some.
+    #[must_use]
+    pub fn is_deserted(&self) -> bool {
+        let rows = map(&self.ebpf, "PROCS")
+            .and_then(|rows| HashMap::<_, u32, Wire<ProcRow>>::try_from(rows).map_err(map_error("PROCS")));
+        rows.is_ok_and(|rows| rows.keys().next().is_none())
+    }
+
     fn found(&self) -> Result<u64, ProbeError> {
         Array::<_, u64>::try_from(map(&self.ebpf, "FOUND")?).and_then(|map| map.get(&0, 0)).map_err(map_error("FOUND"))
     }
