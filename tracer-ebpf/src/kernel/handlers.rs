@@ -117,6 +117,10 @@ pub extern "C" fn fdtide_adopt(row: *mut ProcRow, program: u32) -> u32 {
     }
     let now = now();
     if let Some(stale) = table::find(files) {
+        // Another thread may have been faster; only what is not this table has ended unseen.
+        if !is_strange(row, task, files) {
+            return 1;
+        }
         // SAFETY: a valid map value.
         table::end(unsafe { (*stale).head.files }, now, table_reason::REPLACED);
     }
