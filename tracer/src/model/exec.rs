@@ -119,17 +119,17 @@ impl Model {
         if let Some(before) = &event.before
             && let Some(own) = self.tables.get_mut(&before.id)
         {
-            own.crests.execed(event.at_ns);
+            own.crests().execed(event.at_ns);
         }
         if let (Some(table), Some(start_ns)) = (window.table, window.start_ns)
             && let Some(table) = self.tables.get_mut(&TableId(table))
         {
-            table.crests.window(seq, start_ns, event.at_ns);
+            table.crests().window(seq, start_ns, event.at_ns);
             if let (Some(level), Some(kinds)) = (window.settled, &window.at_exec_kinds) {
                 let spawner = &event.process.spawner;
-                table.listener.window(seq, level, kinds, window.failures.as_deref().unwrap_or_default());
-                table.levels.push(level, kinds, window.soft_limit);
-                table.levels.spawned(spawner.id.pid, &self.names.get(&spawner.comm));
+                table.listener().window(seq, level, kinds, window.failures.as_deref().unwrap_or_default());
+                table.levels().push(level, kinds, window.soft_limit);
+                table.levels().spawned(spawner.id.pid, &self.names.get(&spawner.comm));
             }
         }
     }

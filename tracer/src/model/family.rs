@@ -63,15 +63,15 @@ impl Model {
         }
         let spawner = &event.process.spawner;
         if let Some(table) = self.tables.get_mut(&from) {
-            table.forks.push(proc.forked_live, &self.kinds.get(&head.kinds), Some(head.soft));
-            table.forks.spawned(spawner.id.pid, &self.names.get(&spawner.comm));
+            table.forks().push(proc.forked_live, &self.kinds.get(&head.kinds), Some(head.soft));
+            table.forks().spawned(spawner.id.pid, &self.names.get(&spawner.comm));
         }
     }
 
     /// Children of an ended process are orphans from now on; the process itself may have been one, or a root.
     pub(super) fn part_family(&mut self, process: &Process, proc: &Proc, event: &Ended) {
         let left = Left { at_ns: event.at_ns, comm: self.names.get(&process.comm), exit: event.exit };
-        for child in &proc.children {
+        for child in proc.children() {
             if let Some(child) = self.procs.get_mut(child) {
                 child.left = Some(Box::new(left.clone()));
             }
@@ -79,7 +79,7 @@ impl Model {
         if let Some(spawner) = proc.spawner
             && let Some(spawner) = self.procs.get_mut(&spawner)
         {
-            spawner.children.remove(&process.id);
+            spawner.part(process.id);
         }
         if let Some(mut orphan) = self.orphan(process.id, proc, event.table.as_ref()) {
             orphan.comm = left.comm.clone();

@@ -11,7 +11,6 @@ use crate::model::report::{
     RootEnd, SCHEMA, TableRow, TableState,
 };
 use crate::model::stack::Stacks;
-use crate::model::table::Table;
 use crate::model::{Model, Pair, crest, spawner, when};
 
 /// What only the pipeline knows at the end of a trace.
@@ -110,7 +109,7 @@ impl Model {
     fn finish_image(&mut self, proc: &mut Proc, at_ns: u64) {
         let Some(open) = proc.open.take() else { return };
         let table = proc.table.and_then(|id| self.tables.get(&id));
-        let looked = table.is_some_and(Table::was_snapshot);
+        let looked = table.is_some_and(|table| table.was_snapshot());
         let last = table.and_then(|table| table.head_since(open.at_ns()));
         let last = last.map(|(head, seen_ns)| (head.clone(), seen_ns));
         let seen_ns = last.as_ref().map_or(at_ns, |(_, seen_ns)| *seen_ns);

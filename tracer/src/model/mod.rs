@@ -86,7 +86,7 @@ impl Default for Options {
 pub struct Model {
     options: Options,
     procs: HashMap<ProcId, Proc>,
-    tables: HashMap<TableId, Table>,
+    tables: HashMap<TableId, Box<Table>>,
     over: Vec<report::TableRow>,
     crests: Vec<CrestRow>,
     growth: Vec<report::Growth>,
@@ -170,7 +170,7 @@ impl Model {
         }
         if process.spawner.known {
             if let Some(spawner) = self.procs.get_mut(&process.spawner.id) {
-                spawner.children.insert(process.id);
+                spawner.bear(process.id);
             }
             if let Some(table) = process.spawner.table.and_then(|id| self.tables.get_mut(&id)) {
                 table.windows.forked(process.id, event.at_ns);
@@ -258,14 +258,14 @@ impl Model {
         if !self.gone.contains(&id) {
             let comm = self.names.get(&process.comm);
             self.censuses.thread(process.id.pid, &comm);
-            let table = self.tables.entry(id).or_insert_with(|| Table::new(id, at_ns));
+            let table = self.tables.entry(id).or_insert_with(|| Box::new(Table::new(id, at_ns)));
             table.used_by(process.id, &comm);
         }
     }
 
     fn observe(&mut self, head: &Head, at_ns: u64) {
         if !self.gone.contains(&head.id) {
-            let table = self.tables.entry(head.id).or_insert_with(|| Table::new(head.id, at_ns));
+            let table = self.tables.entry(head.id).or_insert_with(|| Box::new(Table::new(head.id, at_ns)));
             table.observe(head, at_ns);
             for thread in &head.threads {
                 self.censuses.thread(thread.tid, &thread.comm);

@@ -6,6 +6,10 @@ use crate::event::{self, Name, ProcId, TableId};
 use crate::model::family::Left;
 use crate::model::image::Open;
 
+/// Processes that one forked and that have not ended. Most have none.
+#[derive(Clone, Debug, Default)]
+pub struct Children(HashSet<ProcId>);
+
 /// A traced process that has not ended.
 #[derive(Clone, Debug)]
 pub struct Proc {
@@ -23,8 +27,7 @@ pub struct Proc {
     pub spawner: Option<ProcId>,
     /// The table that it was forked from, until its first exec.
     pub forked_from: Option<TableId>,
-    /// Processes that it forked and that have not ended.
-    pub children: HashSet<ProcId>,
+    children: Option<Box<Children>>,
     /// Its spawner, once that has ended.
     pub left: Option<Box<Left>>,
     /// Named by the user.
@@ -44,10 +47,27 @@ impl Proc {
             forked_live: 0,
             spawner: process.spawner.known.then_some(process.spawner.id),
             forked_from: None,
-            children: HashSet::new(),
+            children: None,
             left: None,
             target: process.target,
             open: None,
+        }
+    }
+
+    /// It has forked a process.
+    pub fn bear(&mut self, child: ProcId) {
+        self.children.get_or_insert_default().0.insert(child);
+    }
+
+    /// Those that have not.
+    pub fn children(&self) -> impl Iterator<Item = &ProcId> {
+        self.children.iter().flat_map(|children| &children.0)
+    }
+
+    /// A process that it forked has ended.
+    pub fn part(&mut self, child: ProcId) {
+        if let Some(children) = &mut self.children {
+            children.0.remove(&child);
         }
     }
 }

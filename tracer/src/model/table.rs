@@ -43,17 +43,17 @@ pub struct Table {
     fresh: bool,
     origin: Origin,
     /// Greatest marks of images that have ended since the origin; only kept where the life's mark is older than that.
-    crest: Option<Mark>,
+    crest: Option<Box<Mark>>,
     end: Option<u64>,
     snapshot: bool,
-    /// Its crests.
-    pub crests: Crests,
+    /// Its crests. What few of ten thousand tables have is kept apart, here and below.
+    crests: Option<Box<Crests>>,
     /// Levels of its spawn windows.
-    pub levels: Series,
+    levels: Option<Box<Series>>,
     /// Whether a listener went with a failed accept.
-    pub listener: Watch,
+    listener: Option<Box<Watch>>,
     /// Levels at the forks of children that ended without an exec.
-    pub forks: Series,
+    forks: Option<Box<Series>>,
     /// Windows of children that were forked from it.
     pub windows: Windows,
 }
@@ -86,10 +86,10 @@ impl Table {
             crest: None,
             end: None,
             snapshot: false,
-            crests: Crests::default(),
-            levels: Series::new(GrowthPer::Exec),
-            listener: Watch::default(),
-            forks: Series::new(GrowthPer::Fork),
+            crests: None,
+            levels: None,
+            listener: None,
+            forks: None,
             windows: Windows::default(),
         }
     }
@@ -120,7 +120,7 @@ impl Table {
     /// An image that used it has ended: this was its mark.
     pub fn image_ended(&mut self, mark: &Mark) {
         if self.origin.at_ns > 0 && self.crest.as_ref().is_none_or(|crest| crest.live < mark.live) {
-            self.crest = Some(mark.clone());
+            self.crest = Some(Box::new(mark.clone()));
         }
     }
 
@@ -130,7 +130,7 @@ impl Table {
         self.origin = origin;
         self.crest = None;
         // The crest that the exec itself ended has been told, and counted, before the exec.
-        self.origin.crests = self.origin.crests.max(self.crests.start_over());
+        self.origin.crests = self.origin.crests.max(self.crests.take().map_or(0, |mut crests| crests.start_over()));
     }
 
     /// Ends the spawn window at this head.
@@ -157,36 +157,60 @@ impl Table {
     /// The crest that a head shows has ended.
     pub fn crest_ended(&mut self, head: &Head, at_ns: u64, end: CrestEnd) -> Option<CrestRow> {
         let pid = self.pids.first().copied().unwrap_or(head.owner);
-        let row = self.crests.ended(head, self.origin.at_ns, at_ns, end)?;
+        let crests = self.crests.get_or_insert_default();
+        let row = crests.ended(head, self.origin.at_ns, at_ns, end)?;
         Some(CrestRow { pid, comm: self.comm.clone(), ..row.clone() })
     }
 
     /// Crests of it, once it is over.
     pub fn take_crests(&mut self) -> Vec<CrestRow> {
         let pid = self.pids.first().copied().unwrap_or(0);
-        self.crests.take_rows(pid, &self.comm)
+        self.crests.as_mut().map_or_else(Vec::new, |crests| crests.take_rows(pid, &self.comm))
     }
 
     /// It is still there at the end of the trace, and so may a crest be.
     pub fn crest_open(&mut self) {
         if let Some(head) = self.head.clone().filter(|_| self.end.is_none()) {
-            self.crests.ended(&head, self.origin.at_ns, self.seen_ns, CrestEnd::Open);
+            let since_ns = self.origin.at_ns;
+            let seen_ns = self.seen_ns;
+            self.crests().ended(&head, since_ns, seen_ns, CrestEnd::Open);
         }
+    }
+
+    /// Its crests.
+    pub fn crests(&mut self) -> &mut Crests {
+        self.crests.get_or_insert_default()
+    }
+
+    /// Levels of its spawn windows.
+    pub fn levels(&mut self) -> &mut Series {
+        self.levels.get_or_insert_with(|| Box::new(Series::new(GrowthPer::Exec)))
+    }
+
+    /// Levels at the forks of children that ended without an exec.
+    pub fn forks(&mut self) -> &mut Series {
+        self.forks.get_or_insert_with(|| Box::new(Series::new(GrowthPer::Fork)))
+    }
+
+    /// Whether a listener went with a failed accept.
+    pub fn listener(&mut self) -> &mut Watch {
+        self.listener.get_or_insert_default()
     }
 
     /// Growth of its levels.
     pub fn growth(&self) -> impl Iterator<Item = Growth> {
         let at_end = self.head.as_ref().map(|head| &head.kinds);
-        [&self.levels, &self.forks].into_iter().filter_map(move |series| series.row(self.id.0, at_end))
+        [&self.levels, &self.forks].into_iter().flatten().filter_map(move |series| series.row(self.id.0, at_end))
     }
 
     /// The listener that it lost.
     pub fn lost_listener(&self) -> Option<LostListener> {
-        self.listener.lost(self.id.0, self.pids.first().copied().unwrap_or(0), &self.comm)
+        self.listener.as_ref()?.lost(self.id.0, self.pids.first().copied().unwrap_or(0), &self.comm)
     }
 
     fn crest_count(&self, head: &Head) -> u64 {
-        u64::from(head.crests.saturating_sub(self.origin.crests)) + self.crests.unfallen()
+        u64::from(head.crests.saturating_sub(self.origin.crests))
+            + self.crests.as_ref().map_or(0, |crests| crests.unfallen())
     }
 
     /// It was looked at at the end of the trace.
@@ -206,7 +230,7 @@ impl Table {
 }
 
 /// The table's high-water mark since its origin.
-fn crest(head: &Head, seen_ns: u64, origin: &Origin, crest: Option<Mark>) -> Mark {
+fn crest(head: &Head, seen_ns: u64, origin: &Origin, crest: Option<&Mark>) -> Mark {
     if head.life.at_ns >= origin.at_ns {
         let mut mark = head.at_least_now(&head.life, seen_ns);
         mark.highest = mark.highest.max(head.highest);
@@ -217,7 +241,7 @@ fn crest(head: &Head, seen_ns: u64, origin: &Origin, crest: Option<Mark>) -> Mar
     if let Some(crest) = crest
         && crest.live > mark.live
     {
-        mark = crest;
+        mark = crest.clone();
     }
     mark.highest = mark.highest.max(highest);
     mark

@@ -14,6 +14,9 @@ pub(super) static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/fdtide.
 /// Names an object file to load instead of the one built in; for proving a fresh build.
 pub const OBJECT_ENV: &str = "FDTIDE_BPF_OBJECT";
 
+/// Bytes of the ring. Mapped twice, it counts twice as the agent's memory; see [`super::backlog`] for bursts.
+const RING: u32 = 2 << 20;
+
 /// What the loader is told.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
@@ -81,6 +84,7 @@ pub(super) fn load(options: &LoadOptions, btf: &Btf) -> Result<(Ebpf, Offsets), 
     let object = replacement.as_deref().unwrap_or(OBJECT);
     let mut loader = EbpfLoader::new();
     loader.btf(Some(btf)).override_global("OFFSETS", &offsets, true).override_global("CONFIG", &config, true);
+    loader.map_max_entries("RING", RING);
     // What is not asked for takes no memory.
     if !options.slots {
         loader.map_max_entries("EVENTS", 4096);

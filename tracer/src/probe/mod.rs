@@ -2,6 +2,7 @@
 
 mod attach;
 pub mod backend;
+mod backlog;
 pub mod baseline;
 pub mod doctor;
 pub mod error;

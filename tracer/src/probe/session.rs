@@ -15,11 +15,15 @@ use fdtide_abi::{
 use super::{
     attach::{self, Link},
     backend::Choice,
+    backlog::Backlog,
     error::ProbeError,
     hooks::{Backend, Hook, LIFECYCLE, WALK},
     load::{self, LoadOptions, Wire},
     misses, selftest,
 };
+
+/// Records taken before the ring is emptied again.
+const AT_A_TIME: usize = 64;
 
 /// Attached programs. Dropping it detaches them; the kernel does the same when the process dies.
 pub struct Session {
@@ -27,6 +31,7 @@ pub struct Session {
     lifecycle: Vec<Link>,
     triggers: Vec<Link>,
     ring: RingBuf<MapData>,
+    backlog: Backlog,
     /// Single installs and closes, where they were asked for.
     slots: Option<RingBuf<MapData>>,
     pub(super) offsets: Offsets,
@@ -101,6 +106,7 @@ impl Session {
             lifecycle,
             triggers: Vec::new(),
             ring,
+            backlog: Backlog::default(),
             offsets,
             backend: Backend::Syscall,
             without: Vec::new(),
@@ -260,11 +266,24 @@ impl Session {
                 sink(&item);
             }
         }
-        while let Some(item) = self.ring.next() {
-            any = true;
-            sink(&item);
+        loop {
+            self.empty_ring();
+            // A few at a time: the ring must not fill up meanwhile.
+            for _ in 0..AT_A_TIME {
+                if !self.backlog.pop(&mut sink) {
+                    return any;
+                }
+                any = true;
+            }
         }
-        any
+    }
+
+    fn empty_ring(&mut self) {
+        while self.backlog.has_room()
+            && let Some(item) = self.ring.next()
+        {
+            self.backlog.push(&item);
+        }
     }
 
     /// The tables that are followed now, as records of the ring's form. Not for the hot path.
@@ -276,17 +295,24 @@ impl Session {
         let at_ns = boot_ns();
         let tables =
             HashMap::<_, u64, Wire<TableState>>::try_from(map(&self.ebpf, "TABLES")?).map_err(map_error("TABLES"))?;
+        // Only what orders them is kept: ten thousand heads at once would be most of the memory that a trace ever needs.
         let mut seen = Vec::new();
         for entry in tables.iter() {
             match entry {
-                Ok((_, state)) => seen.push(state.0.head),
+                Ok((files, state)) => seen.push((state.0.head.id, files)),
                 Err(aya::maps::MapError::KeyNotFound) => {}
                 Err(error) => return Err(map_error("TABLES")(error)),
             }
         }
-        seen.sort_by_key(|head| head.id);
-        seen.dedup_by_key(|head| head.id);
-        for table in seen {
+        seen.sort_unstable();
+        seen.dedup();
+        for (id, files) in seen {
+            let table = match tables.get(&files, 0) {
+                Ok(state) if state.0.head.id == id => state.0.head,
+                // It has ended since, which a record tells.
+                Ok(_) | Err(aya::maps::MapError::KeyNotFound) => continue,
+                Err(error) => return Err(map_error("TABLES")(error)),
+            };
             let record = TableRecord {
                 header: Header { kind: record::TABLE, len: size_of::<TableRecord>() as u32, at_ns },
                 reason: table_reason::SNAPSHOT,

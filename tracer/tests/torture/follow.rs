@@ -91,9 +91,10 @@ impl Follow {
 
     /// What the kernel program has counted so far, in words.
     pub fn counted(&self) -> String {
-        let counters = self.session.coverage().expect("the counters").counters;
-        let counters: Vec<_> = counters.iter().filter(|(_, count)| *count > 0).collect();
-        format!("{counters:?}")
+        let seen = self.session.coverage().expect("the counters");
+        let missed: Vec<_> = seen.missed.iter().filter(|(_, count)| *count > 0).collect();
+        let counters: Vec<_> = seen.counters.iter().filter(|(_, count)| *count > 0).collect();
+        format!("{counters:?}, missed {missed:?}")
     }
 
     /// Detaches. What was not seen, in words; None if nothing escaped.

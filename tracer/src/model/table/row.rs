@@ -37,7 +37,7 @@ impl Table {
             shared: false,
         };
         let Some((head, seen_ns)) = self.latest(look) else { return row };
-        let mark = crest(head, seen_ns, &self.origin, self.crest.clone());
+        let mark = crest(head, seen_ns, &self.origin, self.crest.as_deref());
         row.seen_ns = Some(seen_ns);
         row.changed_ns = head.last_change_ns;
         row.live = head.live;
@@ -99,7 +99,7 @@ impl Table {
             return row;
         };
         row.crests = Some(self.crest_count(&head));
-        let mark = crest(&head, self.seen_ns, &self.origin, self.crest.take());
+        let mark = crest(&head, self.seen_ns, &self.origin, self.crest.as_deref());
         if state == TableState::Alive {
             row.live = Some(head.live);
         }
