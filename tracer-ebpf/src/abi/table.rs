@@ -112,6 +112,10 @@ pub mod flag {
     pub const SHARED: u32 = 4;
     /// Numbers above the first 1,024 are counted, but there was no room for their slots: it is seeded anew at the next look.
     pub const INCOMPLETE: u32 = 8;
+    /// There has been no room since it was first seen: its marks begin at the next look.
+    pub const UNSEEN: u32 = 16;
+    /// One thread of a process has it for itself.
+    pub const THREAD: u32 = 32;
 }
 
 /// Everything about a table but its slots. Shipped whole in records.
@@ -321,8 +325,8 @@ pub struct ProcRow {
     pub spawner_tgid: u32,
     /// Thread that forked it.
     pub spawner_tid: u32,
-    /// Always 0.
-    pub spare: u32,
+    /// 1 once its end is being told.
+    pub ended: u32,
     /// Its name.
     pub comm: [u8; COMM],
     /// Name of the process that forked it, at that time.

@@ -8,9 +8,9 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
-    look::{CHUNK_BYTES, fdtide_scan},
     maps::{Scratch, count},
     origin::asked,
+    scan::{CHUNK_BYTES, fdtide_scan},
 };
 
 /// Notes a refused descriptor, after a look and [`fdtide_room`]: a symbol of its own, see [`crate::kernel::look::fdtide_look`].

@@ -4,7 +4,7 @@ use aya_ebpf::helpers::generated::{bpf_ktime_get_boot_ns, bpf_probe_read_kernel_
 use fdtide_abi::{
     ProcRow, TableState,
     event::{ExecRecord, FILENAME, exec_flag, table_reason},
-    table::{NO_NUMBER, proc_flag},
+    table::{NO_NUMBER, flag, proc_flag},
 };
 
 use crate::kernel::{
@@ -14,7 +14,7 @@ use crate::kernel::{
     look::look,
     maps::{PROCS, Program, SCRATCH},
     mark::{credit_window, restart_image, restart_window},
-    read::{Object, copy, offset},
+    read::{Object, copy, exchange, offset},
     request::{Scope, request, soft_limit},
     slot::forget_held,
     table, tree,
@@ -159,6 +159,8 @@ fn adopt(program: u32, task: Object, row: *mut ProcRow, files: Object, now: u64)
             {
                 table::end(old_files, now, table_reason::LEFT);
             }
+        } else {
+            (*state).head.flags |= flag::THREAD;
         }
         emit::moved(now, row, old_id, to_id, tree::tid(task), (*state).head.live);
         Some(state)
@@ -341,13 +343,15 @@ pub fn exited(task: Object) {
             // A thread with a table of its own.
             if let Some(state) = table::find(files) {
                 look_all(Program::Exit as u32, state, task, files, now);
-                if table::leave(state) {
+                // A table that its process has left to others is theirs.
+                if (*state).head.flags & flag::THREAD != 0 && table::leave(state) {
                     table::end((*state).head.files, now, table_reason::LEFT);
                 }
             }
         }
         forget_held(files.address(), tid);
-        if live_threads != 0 {
+        // Several that end at the same time may all see that none is left.
+        if live_threads != 0 || exchange(&raw mut (*row).ended, 1) != 0 {
             return;
         }
         // It may have given itself another name since.

@@ -3,21 +3,22 @@
 //! Nothing here adds or subtracts on the word of a hook. A slot is what `fd[n]` says it is when it is looked at, so a look
 //! too many does no harm and a look too few is made good by the next one.
 
-use core::ffi::c_void;
+use core::{ffi::c_void, ptr};
 
-use aya_ebpf::helpers::generated::{bpf_loop, bpf_probe_read_kernel};
+use aya_ebpf::helpers::generated::bpf_loop;
 use fdtide_abi::{
     Chunk, ChunkKey, Counter, TableState,
     table::{CHUNK_NUMBERS, CHUNK_WORDS, MAX_CHUNKS, NO_NUMBER, UNCREDITED, flag},
 };
 
 use crate::kernel::{
-    maps::{CHUNKS, EMPTY_CHUNK, Scratch, count, insert},
-    mark::{crest, marks},
-    read::peek,
+    maps::{CHUNKS, CONFIG, EMPTY_CHUNK, Scratch, count, insert},
+    mark::{crest, fdtide_keep, marks},
+    read::{Object, constant, offset, peek},
     request::{Request, Scope},
+    scan::{CHUNK_BYTES, FILLED, fdtide_filled, fdtide_scan},
     slot::{apply, own},
-    table::{fdtide_fallen, fdtide_forget},
+    table::{fdtide_begin, fdtide_fallen, fdtide_forget},
 };
 
 /// What callbacks get a pointer to. What changes from call to call is in [`Cursor`], in memory that the verifier does not
@@ -38,7 +39,7 @@ pub struct Cursor {
     /// Numbers of the word that are still to be looked at.
     bits: u64,
     /// First number of the chunk.
-    base: u32,
+    pub base: u32,
     /// Index of the word.
     word: u32,
     /// What the pass works on, [`pass`].
@@ -65,14 +66,27 @@ pub fn look(scratch: *mut Scratch, state: *mut TableState, scope: u32, number: u
         let request = &raw mut (*scratch).request;
         (*request).scope = scope;
         (*request).number = number;
+        (*request).kept = 0;
         if (*state).head.flags & flag::INCOMPLETE != 0 {
             fdtide_forget(state, scratch);
         }
-        if fdtide_look(state, scratch) == next::FAR && fdtide_look_far(state, scratch) == next::AGAIN {
-            // It has lost its highest number: all of it is looked at to know the next.
+        let mut then = fdtide_look(state, scratch);
+        if then == next::FAR {
+            then = fdtide_look_far(state, scratch);
+        }
+        if then == next::AGAIN {
             (*request).scope = Scope::All as u32;
             fdtide_look(state, scratch);
+            then = fdtide_look_far(state, scratch);
+        }
+        if then == next::GONE {
+            (*request).scope = Scope::Gone as u32;
+            fdtide_look(state, scratch);
             fdtide_look_far(state, scratch);
+        }
+        if (*state).head.flags & (flag::UNSEEN | flag::INCOMPLETE) == flag::UNSEEN {
+            (*state).head.flags &= !flag::UNSEEN;
+            fdtide_begin(state, scratch, 0);
         }
     }
 }
@@ -81,7 +95,10 @@ pub fn look(scratch: *mut Scratch, state: *mut TableState, scope: u32, number: u
 #[inline(always)]
 pub fn look_near(scratch: *mut Scratch, state: *mut TableState) {
     // SAFETY: valid working memory.
-    unsafe { (*scratch).request.scope = Scope::Seed as u32 };
+    unsafe {
+        (*scratch).request.scope = Scope::Seed as u32;
+        (*scratch).request.kept = 0;
+    }
     fdtide_look(state, scratch);
 }
 
@@ -91,8 +108,10 @@ mod next {
     pub const DONE: u32 = 0;
     /// Numbers from 1,024 up.
     pub const FAR: u32 = 1;
-    /// Everything.
+    /// Everything: it has lost its highest number, and all of it is looked at to know the next.
     pub const AGAIN: u32 = 2;
+    /// Everything, for what has gone: see [`is_doubtful`](super::is_doubtful).
+    pub const GONE: u32 = 3;
 }
 
 /// The part of a look that concerns the first 1,024 numbers.
@@ -106,7 +125,9 @@ pub extern "C" fn fdtide_look(state: *mut TableState, scratch: *mut Scratch) -> 
     unsafe {
         let request = &raw mut (*scratch).request;
         (*request).highest = NO_NUMBER;
-        (*request).raised = 0;
+        if (*state).head.dirty != 0 && (*request).kept == 0 && is_raced(state) {
+            fdtide_keep(state, request);
+        }
         let whole = (*request).scope >= Scope::All as u32;
         let number = (*request).number;
         if !whole && number >= (*request).max {
@@ -121,9 +142,8 @@ pub extern "C" fn fdtide_look(state: *mut TableState, scratch: *mut Scratch) -> 
         if whole && ((*request).max > CHUNK_NUMBERS as u32 || (*state).head.top_chunk != 0) {
             return next::FAR;
         }
-        finish(state, request);
+        finish(state, request)
     }
-    next::DONE
 }
 
 /// The part of a look that concerns the numbers from 1,024 up.
@@ -160,17 +180,42 @@ pub extern "C" fn fdtide_look_far(state: *mut TableState, scratch: *mut Scratch)
         {
             return next::AGAIN;
         }
-        finish(state, request);
+        finish(state, request)
     }
-    next::DONE
 }
 
-/// Notes what the look as a whole has found.
+/// Whether a mark is about to be raised where other threads act. What they closed before this open must not count with it: it may
+/// be in another chunk, it may have gone since the bitmap was read, and its number may have been given away again to a call that
+/// has not filled it.
 #[inline(always)]
-fn finish(state: *mut TableState, request: *mut Request) {
+fn is_doubtful(state: *const TableState, request: *const Request) -> bool {
+    // SAFETY: valid map values; a static of plain integers.
+    unsafe {
+        let head = &raw const (*state).head;
+        let live = (*head).live;
+        let crest = live > (*head).crest.live && live - (*head).crest_floor >= constant(&raw const CONFIG.crest_min);
+        let raises = crest || live > (*head).life.live || live > (*head).image.live || live > (*head).window.live;
+        raises && (*request).scope < Scope::Seed as u32 && is_raced(state)
+    }
+}
+
+/// Whether others may change the table during a look of the current task.
+#[inline(always)]
+fn is_raced(state: *const TableState) -> bool {
+    let threads: u32 = Object::current().follow(offset!(task_signal)).load(offset!(signal_threads));
+    // SAFETY: a valid map value.
+    threads > 1 || unsafe { (*state).head.users > 1 }
+}
+
+/// Notes what the look as a whole has found. Gives what is to be done before that, [`next`].
+#[inline(always)]
+fn finish(state: *mut TableState, request: *mut Request) -> u32 {
     // SAFETY: valid map values.
     unsafe {
         let head = &raw mut (*state).head;
+        if is_doubtful(state, request) {
+            return next::GONE;
+        }
         let found = (*request).highest;
         let found = if found == NO_NUMBER { 0 } else { found };
         // A look at one chunk knows nothing of higher ones.
@@ -186,74 +231,25 @@ fn finish(state: *mut TableState, request: *mut Request) {
             fdtide_fallen(state, (*request).now);
         }
     }
+    next::DONE
 }
 
-/// The chunk of this index, above the first; made if there is none.
-#[inline(always)]
-fn chunk(files: u64, index: u32) -> Option<*mut Chunk> {
+/// The chunk of this index, above the first; made if there is none, null if there is no room. A new one is not taken for what is
+/// there: that belonged to a table that has ended. A function of its own for its stack.
+#[inline(never)]
+fn chunk(files: u64, index: u32, new: bool) -> *mut Chunk {
     let key = ChunkKey { files, index: u64::from(index) };
-    if let Some(chunk) = CHUNKS.get_ptr_mut(key) {
-        return Some(chunk);
+    if !new && let Some(chunk) = CHUNKS.get_ptr_mut(key) {
+        return chunk;
     }
-    let empty = EMPTY_CHUNK.get_ptr(0)?;
+    let Some(empty) = EMPTY_CHUNK.get_ptr(0) else { return ptr::null_mut() };
     insert(&CHUNKS, &key, empty, 0);
-    let made = CHUNKS.get_ptr_mut(key);
-    if made.is_none() {
+    let made = CHUNKS.get_ptr_mut(key).unwrap_or(ptr::null_mut());
+    if made.is_null() {
         count(Counter::ChunkFull);
     }
     made
 }
-
-/// Reads `bytes` bytes of the bitmap at `address` into `scratch` and compares them with the mask of `chunk`.
-///
-/// A symbol of its own, so that the verifier checks it once and not in every place that it is called from.
-#[unsafe(no_mangle)]
-#[inline(never)]
-pub extern "C" fn fdtide_scan(scratch: *mut Scratch, chunk: *const Chunk, address: u64, bytes: u32) -> u32 {
-    if scratch.is_null() || chunk.is_null() {
-        return 0;
-    }
-    // SAFETY: valid memory of the types' sizes, which the verifier checks; constant indices.
-    unsafe {
-        let scan = &raw mut (*scratch).scan;
-        if bytes < CHUNK_BYTES {
-            for word in 0..CHUNK_WORDS {
-                (*scratch).words[word] = 0;
-            }
-        }
-        let bytes = if bytes > CHUNK_BYTES { CHUNK_BYTES } else { bytes };
-        (*scan).read =
-            u32::from(bpf_probe_read_kernel((&raw mut (*scratch).words).cast(), bytes, address as *const c_void) == 0);
-        let mut clears = 0;
-        let mut clear_words = 0;
-        let mut sets = 0;
-        let mut any = 0;
-        let mut top = NO_NUMBER;
-        let mut top_word = 0;
-        for word in 0..CHUNK_WORDS {
-            let (have, open) = ((*chunk).mask[word], (*scratch).words[word]);
-            if have & !open != 0 {
-                clears |= have & !open;
-                clear_words += 1;
-            }
-            sets |= open & !have;
-            any |= open;
-            if open != 0 {
-                top = word as u32;
-                top_word = open;
-            }
-        }
-        (*scan).clears = clears;
-        (*scan).clear_words = clear_words;
-        (*scan).sets = sets;
-        (*scan).any = any;
-        (*scan).highest = if top == NO_NUMBER { NO_NUMBER } else { top * 64 + 63 - top_word.leading_zeros() };
-    }
-    0
-}
-
-/// Bytes of one chunk's bitmap.
-pub(super) const CHUNK_BYTES: u32 = CHUNK_NUMBERS as u32 / 8;
 
 impl Look {
     #[inline(always)]
@@ -274,13 +270,15 @@ impl Look {
 fn enter(look: &mut Look, index: u32) -> bool {
     // SAFETY: valid map values.
     unsafe {
-        let Some(chunk) = chunk((*look.request()).files, index) else {
+        let new = (*look.state).head.top_chunk < index;
+        let chunk = chunk((*look.request()).files, index, new);
+        if chunk.is_null() {
             (*look.state).head.flags |= flag::INCOMPLETE;
             return false;
-        };
+        }
         look.chunk = chunk;
         (*look.cursor()).base = index * CHUNK_NUMBERS as u32;
-        if (*look.state).head.top_chunk < index {
+        if new {
             (*look.state).head.top_chunk = index;
         }
     }
@@ -334,6 +332,13 @@ fn compare(look: &mut Look, number: u32) {
         if !scan(look, chunk) {
             return;
         }
+        if scope == Scope::Gone as u32 {
+            if (*look.cursor()).base < FILLED {
+                fdtide_filled(look.scratch, chunk);
+            }
+            words(look, pass::CLEARS);
+            return;
+        }
         let scan = &raw const (*look.scratch).scan;
         let (mut clears, mut sets) = ((*scan).clears, (*scan).sets);
         if number != NO_NUMBER && scope == Scope::Number as u32 {
@@ -346,7 +351,7 @@ fn compare(look: &mut Look, number: u32) {
             if file == 0 {
                 apply(look.state, look.chunk, request, number, 0);
                 // It alone has gone, the common case. Others must go before what is new is counted.
-                if clears == bit && (*scan).clear_words == 1 {
+                if clears == bit && (*scan).words == 1 {
                     clears = 0;
                 }
             }
@@ -368,7 +373,7 @@ fn compare(look: &mut Look, number: u32) {
                 own(look.state, look.chunk, request, number, scope == Scope::Replaced as u32);
             }
             // The only newcomer is the common case; it is in the mask by now.
-            if sets == 1 << (number & 63) {
+            if sets == 1 << (number & 63) && (*scan).words == 1 {
                 sets = 0;
             }
         }
@@ -381,30 +386,9 @@ fn compare(look: &mut Look, number: u32) {
         };
         if sets != 0 {
             words(look, pass::SETS);
-            settle(look);
         }
         if scope == Scope::Recheck as u32 || (*look.state).head.flags & flag::RECHECK != 0 {
             words(look, pass::RECHECK);
-            settle(look);
-        }
-    }
-}
-
-/// Takes out what has gone since the bitmap was read, before a mark is raised: a number that was only reserved then counts by
-/// now, and what was closed before it was installed must not count with it.
-#[inline(always)]
-fn settle(look: &mut Look) {
-    let request = look.request();
-    // SAFETY: valid map values.
-    unsafe {
-        if (*request).raised == 0 {
-            return;
-        }
-        let chunk = look.chunk;
-        if scan(look, chunk) && (*look.scratch).scan.clears != 0 {
-            (*request).raised = 0;
-            words(look, pass::CLEARS);
-            (*request).raised = 1;
         }
     }
 }
@@ -476,6 +460,10 @@ unsafe extern "C" fn chunk_step(_: u32, look: *mut c_void) -> i64 {
         }
         let one = (*request).scope < Scope::All as u32;
         if !one && CHUNKS.get_ptr_mut(ChunkKey { files: (*request).files, index: u64::from(index) }).is_none() {
+            // Nothing has gone from where nothing was.
+            if (*request).scope == Scope::Gone as u32 {
+                return 0;
+            }
             // Most of a large table is empty: no chunk is made for numbers that were never used.
             (*look.cursor()).base = index * CHUNK_NUMBERS as u32;
             let Some(empty) = EMPTY_CHUNK.get_ptr(0) else { return 0 };

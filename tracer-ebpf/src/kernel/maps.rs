@@ -136,6 +136,8 @@ pub static SCRATCH: PerCpuArray<Scratch> = PerCpuArray::with_max_entries(Program
 pub struct Scratch {
     /// Bitmap words of the chunk being compared.
     pub words: [u64; CHUNK_WORDS],
+    /// File descriptions behind the numbers of one of them.
+    pub files: [u64; 64],
     /// What their comparison found.
     pub scan: Scan,
     /// An address on its way from a typed pointer to a number.
@@ -234,8 +236,8 @@ pub struct Scan {
     pub highest: u32,
     /// 1 if the words could be read.
     pub read: u32,
-    /// Words with bits that are ours and not the kernel's.
-    pub clear_words: u32,
+    /// Words that differ.
+    pub words: u32,
     /// Always 0.
     pub spare: u32,
 }

@@ -1,7 +1,7 @@
 //! Marks: the greatest `live` in a scope, and what the table looked like then.
 
 use fdtide_abi::{
-    TableHead,
+    TableHead, TableState,
     event::census_reason,
     table::{NO_NUMBER, THREADS, UNSETTLED, scope},
 };
@@ -17,6 +17,43 @@ pub fn capture(head: *mut TableHead, request: *mut Request) {
         if dirty == 0 {
             return;
         }
+        if (*request).kept == 0 {
+            copies(head, dirty);
+        }
+        // Not at every wave of the same height: the next census shows something new.
+        let top = (*head).crest.live;
+        if is_crest(head, dirty)
+            && top >= constant(&raw const CONFIG.census_at)
+            && top > (*head).census_live + (*head).census_live / 8
+        {
+            (*head).census_live = top;
+            (*request).census = census_reason::CREST;
+        }
+        (*head).dirty = 0;
+    }
+}
+
+/// As [`capture`], for a look that may find something new before it finds what has gone: what is new must not count to a mark
+/// that it does not raise. The marks go on to be those of what is there.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_keep(state: *mut TableState, request: *mut Request) -> u32 {
+    if state.is_null() || request.is_null() {
+        return 0;
+    }
+    // SAFETY: valid memory of the types' sizes, which the verifier checks.
+    unsafe {
+        let head = &raw mut (*state).head;
+        copies(head, (*head).dirty);
+        (*request).kept = 1;
+    }
+    0
+}
+
+#[inline(always)]
+fn copies(head: *mut TableHead, dirty: u32) {
+    // SAFETY: a valid map value.
+    unsafe {
         if dirty & scope::LIFE != 0 {
             (*head).life.kinds = (*head).kinds;
         }
@@ -26,19 +63,18 @@ pub fn capture(head: *mut TableHead, request: *mut Request) {
         if dirty & scope::WINDOW != 0 {
             (*head).window.kinds = (*head).kinds;
         }
-        // A rise that is too low to be a crest may still grow; what it is made of then is not what it is made of now.
-        if dirty & scope::CREST != 0
-            && (*head).crest.live - (*head).crest_floor >= constant(&raw const CONFIG.crest_min)
-        {
+        if is_crest(head, dirty) {
             (*head).crest.kinds = (*head).kinds;
-            // Not at every wave of the same height: the next census shows something new.
-            let top = (*head).crest.live;
-            if top >= constant(&raw const CONFIG.census_at) && top > (*head).census_live + (*head).census_live / 8 {
-                (*head).census_live = top;
-                (*request).census = census_reason::CREST;
-            }
         }
-        (*head).dirty = 0;
+    }
+}
+
+/// A rise that is too low to be a crest may still grow; what it is made of then is not what it is made of now.
+#[inline(always)]
+fn is_crest(head: *const TableHead, dirty: u32) -> bool {
+    // SAFETY: a valid map value; a static of plain integers.
+    unsafe {
+        dirty & scope::CREST != 0 && (*head).crest.live - (*head).crest_floor >= constant(&raw const CONFIG.crest_min)
     }
 }
 
@@ -61,7 +97,6 @@ macro_rules! raise {
 pub fn marks(head: *mut TableHead, request: *mut Request) {
     // SAFETY: valid map values.
     unsafe {
-        (*request).raised = 0;
         raise!(request, head, life, scope::LIFE);
         raise!(request, head, image, scope::IMAGE);
         raise!(request, head, window, scope::WINDOW);

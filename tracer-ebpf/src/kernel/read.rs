@@ -126,6 +126,14 @@ pub fn add(place: *mut u32, value: u32) {
     unsafe { atomic_xadd::<u32, u32, { SeqCst }>(place, value) };
 }
 
+/// As [`add`], and gives what was there before.
+#[inline(always)]
+pub fn fetch_add32(place: *mut u32, value: u32) -> u32 {
+    use core::intrinsics::{AtomicOrdering::SeqCst, atomic_xadd};
+    // SAFETY: a valid, aligned place, as the verifier checks.
+    unsafe { atomic_xadd::<u32, u32, { SeqCst }>(place, value) }
+}
+
 /// Sets bits of a map value that others may change at the same time.
 #[inline(always)]
 pub fn set_bits(place: *mut u64, bits: u64) {

@@ -25,6 +25,8 @@ pub enum Scope {
     Recheck,
     /// Every number, and what is found was there before the table was first seen.
     Seed,
+    /// Every number, only for what has gone.
+    Gone,
 }
 
 /// Bytes of a `struct file` or `struct inode` that are copied in one go.
@@ -58,8 +60,6 @@ pub struct Request {
     pub(super) highest: u32,
     /// The thread credited with what comes: [`UNCREDITED`] where it is not known, 0 for what was there before.
     pub(super) credit: u32,
-    /// Whether `live` went up without the marks having been set.
-    pub(super) raised: u32,
     /// What the file being looked at is, the number of its [`fdtide_abi::Kind`].
     pub(super) kind: u32,
     /// A census is due, and why.
@@ -72,8 +72,8 @@ pub struct Request {
     pub(super) lowest_free: u32,
     /// Numbers in use, reserved ones included, as it found them.
     pub(super) in_use: u32,
-    /// Always 0.
-    pub(super) spare: u32,
+    /// Whether the marks have kept what they are made of before this look, [`crate::kernel::mark::fdtide_keep`].
+    pub(super) kept: u32,
     /// A record of one descriptor being made.
     pub(super) slot: SlotRecord,
     /// Start of the kernel object being classified.

@@ -81,7 +81,6 @@ pub extern "C" fn fdtide_apply(
             add(&raw mut (*head).live, 1);
             set_bits(&raw mut (*chunk).mask[index / 64], bit);
             installed(request, number, credit != 0 && credit == (*request).tid, seen);
-            (*request).raised = 1;
             if kind == Kind::Fanotify as u32 + 1 || kind == Kind::Userfaultfd as u32 + 1 {
                 turn_on(Switch::ReadsInstall);
             }

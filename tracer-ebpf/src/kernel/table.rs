@@ -17,7 +17,7 @@ use crate::kernel::{
     maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Scratch, TABLES, count, insert},
     mark::{capture, restart_crest, restart_life},
     origin::dropped,
-    read::{self, Object, fetch_add, offset},
+    read::{self, Object, add, fetch_add, fetch_add32, offset},
     request::{Scope, request},
 };
 
@@ -88,21 +88,23 @@ fn fill(scratch: *mut Scratch, state: *mut TableState, made: u32) -> Option<*mut
         } else {
             look_near(scratch, state);
         }
-        fdtide_begin(state, scratch);
+        fdtide_begin(state, scratch, made);
     }
     Some(state)
 }
 
-/// Starts every mark at the level found, and unlocks.
+/// Starts every mark at the level found, and unlocks if it was just made.
 #[unsafe(no_mangle)]
 #[inline(never)]
-pub extern "C" fn fdtide_begin(state: *mut TableState, scratch: *mut Scratch) -> u32 {
+pub extern "C" fn fdtide_begin(state: *mut TableState, scratch: *mut Scratch, made: u32) -> u32 {
     if state.is_null() || scratch.is_null() {
         return 0;
     }
     // SAFETY: valid memory of the types' sizes, which the verifier checks.
     unsafe { restart_life(&raw mut (*state).head, (*scratch).request.now) };
-    unlock(state, true);
+    if made != 0 {
+        unlock(state, true);
+    }
     0
 }
 
@@ -199,20 +201,23 @@ fn name(head: *mut TableHead, files: u64, owner: u32, now: u64, flags: u32) {
 pub fn join(state: *mut TableState) {
     // SAFETY: a valid map value.
     unsafe {
-        (*state).head.users += 1;
+        add(&raw mut (*state).head.users, 1);
         (*state).head.flags |= flag::SHARED;
     }
 }
 
-/// One process fewer uses it. True if that was the last.
+/// One process fewer uses it. True if that was the last, which only one of several that leave at the same time is.
 #[inline(always)]
 pub fn leave(state: *mut TableState) -> bool {
     // SAFETY: a valid map value.
     unsafe {
-        if (*state).head.users != 0 {
-            (*state).head.users -= 1;
+        let users = &raw mut (*state).head.users;
+        let before = fetch_add32(users, u32::MAX);
+        if before == 0 {
+            // Somebody came unseen.
+            *users = 0;
         }
-        (*state).head.users == 0
+        before <= 1
     }
 }
 
@@ -298,7 +303,7 @@ pub fn forget(files: u64, state: *mut TableState) {
 struct ChunkJob {
     from: u64,
     to: u64,
-    /// [`flag::INCOMPLETE`] if a chunk found no room.
+    /// [`flag::INCOMPLETE`] and [`flag::UNSEEN`] if a chunk found no room.
     failed: u32,
 }
 
@@ -307,14 +312,25 @@ unsafe extern "C" fn copy_chunk(index: u32, job: *mut c_void) -> i64 {
     unsafe {
         let job = &mut *job.cast::<ChunkJob>();
         let index = u64::from(index) + 1;
-        let Some(chunk) = CHUNKS.get_ptr(ChunkKey { files: job.from, index }) else { return 0 };
+        let to = ChunkKey { files: job.to, index };
         let mut any = 0;
-        for word in 0..CHUNK_WORDS {
-            any |= (*chunk).mask[word];
+        let chunk = CHUNKS.get_ptr(ChunkKey { files: job.from, index });
+        if let Some(chunk) = chunk {
+            for word in 0..CHUNK_WORDS {
+                any |= (*chunk).mask[word];
+            }
         }
         // Room for a chunk is scarce where a process is made, so an empty one is not copied.
-        if any != 0 && !insert(&CHUNKS, &ChunkKey { files: job.to, index }, chunk, 0) {
-            job.failed = flag::INCOMPLETE;
+        match chunk {
+            Some(chunk) if any != 0 => {
+                if !insert(&CHUNKS, &to, chunk, 0) {
+                    job.failed = flag::INCOMPLETE | flag::UNSEEN;
+                }
+            }
+            // What is there belonged to a table that has ended.
+            _ => {
+                let _ = CHUNKS.remove(to);
+            }
         }
     }
     0

@@ -181,7 +181,7 @@ pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut Proc
         (*row).flags = flags;
         (*row).spawner_tgid = 0;
         (*row).spawner_tid = 0;
-        (*row).spare = 0;
+        (*row).ended = 0;
         (*row).spawner_comm = [0; COMM];
         (*row).spawner_thread = [0; COMM];
         comm(leader, &raw mut (*row).comm);

@@ -1,6 +1,6 @@
 //! What the tool has seen of each process: its table, and the tables that it used before in the same image.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use fdtide::{
     event::{Event, Exec, Head, TableId, decode},
@@ -30,7 +30,8 @@ struct Seen {
     processes: HashMap<u32, Used>,
     /// Tables as they were when they were last seen.
     heads: HashMap<TableId, Head>,
-    ends: HashMap<u32, End>,
+    /// By process id, which may be given away again between two looks: first one first.
+    ends: HashMap<u32, VecDeque<End>>,
 }
 
 #[derive(Default)]
@@ -86,7 +87,7 @@ impl Follow {
 
     /// What is known of a process that has ended since the last time it was asked for.
     pub fn end(&mut self, pid: u32) -> Option<End> {
-        self.seen.ends.remove(&pid)
+        self.seen.ends.get_mut(&pid).and_then(VecDeque::pop_front)
     }
 
     /// What the kernel program has counted so far, in words.
@@ -133,7 +134,7 @@ impl Seen {
                     self.heads.insert(head.id, head.clone());
                 }
                 let end = End { table: ended.table, execs: used.execs };
-                self.ends.insert(ended.process.id.pid, end);
+                self.ends.entry(ended.process.id.pid).or_default().push_back(end);
             }
             Event::Table(seen) => {
                 self.heads.insert(seen.table.id, seen.table);
