@@ -59,6 +59,20 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["crate::probe", "crate::sink", "crate::cli", "crate::pipeline", "std::time", "std::thread", "tokio", "aya::"],
     ),
     (
+        "src/procfs",
+        &[
+            "crate::probe",
+            "crate::model",
+            "crate::sink",
+            "crate::record",
+            "crate::cli",
+            "crate::pipeline",
+            "crate::target",
+            "aya::",
+        ],
+    ),
+    ("src/target", &["crate::model", "crate::sink", "crate::cli", "crate::pipeline", "aya::", "println!", "eprintln!"]),
+    (
         "src/gate",
         &[
             "std::io",
@@ -108,6 +122,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("prost::", &["src/sink/perfetto"]),
     ("ratatui::", &["src/tui", "src/cli/terminal.rs"]),
     ("askama::", &["src/sink/html"]),
+    ("globset::", &["src/target"]),
 ];
 
 /// Every source file below a folder.
@@ -206,6 +221,8 @@ fn the_rooms_are_where_they_are_looked_for() {
         "src/gate",
         "src/sink",
         "src/record",
+        "src/procfs",
+        "src/target",
         "src/tui",
         "../tracer-ebpf/src/abi",
     ] {

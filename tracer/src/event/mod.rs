@@ -10,6 +10,7 @@ mod exit;
 pub mod kind_name;
 mod kinds;
 mod name;
+mod place;
 mod syscall;
 
 pub use census::{Census, CensusReason, Descriptor, Frame, Opener, Slot, Socket, SocketState, Stack};
@@ -18,6 +19,7 @@ pub use exit::Exit;
 pub use fdtide_abi::Kind;
 pub use kinds::Kinds;
 pub use name::{Name, visible};
+pub use place::{Container, Place};
 pub use syscall::{Errno, Syscall};
 
 /// Something that happened in the traced tree.

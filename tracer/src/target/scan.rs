@@ -1,0 +1,184 @@
+//! Who is there now.
+
+use std::{collections::BTreeSet, path::Path};
+
+use super::{Selector, TargetError};
+use crate::{
+    event::{Container, visible},
+    procfs::{self, Facts, Names, Stat, container_of},
+};
+
+/// What a look at all processes found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Processes that fit, lowest id first.
+    pub pids: BTreeSet<u32>,
+    /// Places of the selectors that fit none.
+    pub unmet: Vec<usize>,
+}
+
+/// Names suggested instead of one that nobody has.
+const NEAR: usize = 3;
+/// How like a name must be, of 1.
+const ALIKE: f64 = 0.75;
+
+/// Looks at every process of the machine below `root`, but not at `own`, which is fdtide.
+///
+/// # Errors
+///
+/// When processes can't be listed, when a process id means several, or fdtide itself.
+pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) -> Result<Found, TargetError> {
+    let pids = procfs::pids(root).map_err(TargetError::List)?;
+    let mut found = Found::default();
+    let rest: Vec<(usize, &Selector)> =
+        selectors.iter().enumerate().filter(|(_, selector)| !matches!(selector, Selector::Pid(_))).collect();
+    let mut met = vec![false; selectors.len()];
+    if !rest.is_empty() {
+        for pid in pids.iter().copied().filter(|pid| *pid != own) {
+            if !Stat::of(root, pid).is_some_and(|stat| stat.runs()) {
+                continue;
+            }
+            let facts = Facts::of(root, pid);
+            for (at, selector) in &rest {
+                if selector.fits(&facts, names) {
+                    met[*at] = true;
+                    found.pids.insert(pid);
+                }
+            }
+        }
+    }
+    for (at, selector) in selectors.iter().enumerate() {
+        let Selector::Pid(pid) = selector else { continue };
+        if *pid == own {
+            return Err(TargetError::Own(own));
+        }
+        if let Some(pid) = by_pid(root, *pid, &pids, own)? {
+            met[at] = true;
+            found.pids.insert(pid);
+        }
+    }
+    found.unmet = (0..selectors.len()).filter(|at| !met[*at]).collect();
+    Ok(found)
+}
+
+/// The process with this id; if there is none, or only a kernel thread, the one that has it in its own PID namespace.
+fn by_pid(root: &Path, pid: u32, pids: &[u32], own: u32) -> Result<Option<u32>, TargetError> {
+    if Stat::of(root, pid).is_some_and(|stat| stat.runs()) {
+        return Ok(Some(pid));
+    }
+    let inside = |other: &u32| *other != own && procfs::ns_pids(root, *other).iter().skip(1).any(|inner| *inner == pid);
+    let inside: Vec<u32> = pids.iter().copied().filter(inside).collect();
+    match inside.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(*only)),
+        several => Err(TargetError::Ambiguous { pid, list: list(root, several) }),
+    }
+}
+
+/// `4242 (sh in docker 3fa9c1d2e4b5), 4243 (sh)`.
+fn list(root: &Path, pids: &[u32]) -> String {
+    let one = |pid: &u32| {
+        let comm = visible(&Facts::of(root, *pid).comm().text());
+        let place = |at: Container| format!(" in {} {}", at.runtime, at.short());
+        format!("{pid} ({comm}{})", container_of(root, *pid).map_or_else(String::new, place))
+    };
+    pids.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The error for selectors that nobody fits.
+#[must_use]
+pub fn nobody(root: &Path, selectors: &[Selector]) -> TargetError {
+    let what = selectors.iter().map(Selector::asks).collect::<Vec<_>>().join(", or ");
+    let hint = selectors.iter().find_map(|selector| near(root, selector)).unwrap_or_default();
+    TargetError::NoMatch { what, hint }
+}
+
+/// What a process is called in a selector's own terms.
+type Called = fn(&Path, u32) -> Option<String>;
+
+/// What there is that is written almost like it.
+fn near(root: &Path, selector: &Selector) -> Option<String> {
+    let (wanted, what): (&str, Called) = match selector {
+        Selector::Name(name) => (name, |root, pid| Some(Facts::of(root, pid).comm().text())),
+        Selector::Container(start) => (start, |root, pid| {
+            let container = container_of(root, pid)?;
+            Some(container.name.as_ref().unwrap_or(&container.short()).text())
+        }),
+        Selector::Exe(_) | Selector::Pid(_) | Selector::Cgroup(_) | Selector::Unit(_) | Selector::Uid { .. } => {
+            return None;
+        }
+    };
+    let pids = procfs::pids(root).ok()?;
+    let there: BTreeSet<String> = pids
+        .into_iter()
+        .filter(|pid| Stat::of(root, *pid).is_some_and(|stat| stat.runs()))
+        .filter_map(|pid| what(root, pid))
+        .collect();
+    let mut alike: Vec<(f64, &String)> = there
+        .iter()
+        .map(|name| (strsim::jaro_winkler(wanted, name), name))
+        .filter(|(like, _)| *like >= ALIKE)
+        .collect();
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let alike: Vec<String> = alike.iter().take(NEAR).map(|(_, name)| format!("`{}`", visible(name))).collect();
+    (!alike.is_empty()).then(|| format!(", but there is {}", alike.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procfs::testing::{Machine, Made};
+
+    const A: &str = "3fa9c1d2e4b53fa9c1d2e4b53fa9c1d2e4b53fa9c1d2e4b53fa9c1d2e4b53fa9";
+
+    fn look(machine: &Machine, selectors: &[&str]) -> Result<Found, TargetError> {
+        let selectors: Vec<Selector> = selectors.iter().map(|text| text.parse().unwrap()).collect();
+        scan(machine.root(), &selectors, &mut Names::new(machine.root()), 99)
+    }
+
+    fn machine() -> Machine {
+        let machine = Machine::new();
+        machine.process(Made { pid: 10, comm: "postgres", uid: 33, ..Made::default() });
+        machine.process(Made { pid: 11, comm: "postgres", state: 'Z', ..Made::default() });
+        machine.process(Made { pid: 12, comm: "redis-server", uid: 33, ..Made::default() });
+        machine.process(Made { pid: 99, comm: "postgres", ..Made::default() });
+        machine
+    }
+
+    #[test]
+    fn a_process_that_fits_any_selector_is_found_once() {
+        let found = look(&machine(), &["name:postgres", "uid:33", "pid:12", "name:none"]).unwrap();
+        // Neither the one that has ended nor fdtide itself.
+        assert_eq!(found, Found { pids: [10, 12].into(), unmet: vec![3] });
+    }
+
+    #[test]
+    fn an_id_inside_is_taken_where_it_means_one_process() {
+        let machine = machine();
+        let cgroup = format!("0::/docker/{A}\n");
+        machine.process(Made { pid: 50, ns_pids: &[1], cgroup: &cgroup, comm: "nginx", ..Made::default() });
+        machine.process(Made { pid: 51, ns_pids: &[7], cgroup: &cgroup, ..Made::default() });
+        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids, [51].into());
+        assert_eq!(look(&machine, &["pid:1"]).unwrap().pids, [50].into());
+        // The same number outside comes first.
+        machine.process(Made { pid: 7, ..Made::default() });
+        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids, [7].into());
+        machine.process(Made { pid: 60, comm: "sh", ns_pids: &[1], ..Made::default() });
+        let told = look(&machine, &["pid:1"]).unwrap_err().to_string();
+        assert!(told.contains("50 (nginx in docker 3fa9c1d2e4b5), 60 (sh)"), "{told}");
+        assert!(matches!(look(&machine, &["pid:99"]), Err(TargetError::Own(99))));
+    }
+
+    #[test]
+    fn who_is_not_there_is_told_with_those_that_are_called_alike() {
+        let machine = machine();
+        let error = |texts: &[&str]| {
+            let selectors: Vec<Selector> = texts.iter().map(|text| text.parse().unwrap()).collect();
+            nobody(machine.root(), &selectors).to_string()
+        };
+        let told = error(&["name:postgress", "uid:77"]);
+        assert!(told.starts_with("no process has the name `postgress`, or runs as the user `77`"), "{told}");
+        assert!(told.contains("but there is `postgres`") && told.contains("--wait"), "{told}");
+        assert!(!error(&["name:zzz"]).contains("but there"), "nothing is like it");
+    }
+}
