@@ -103,6 +103,7 @@ impl Pipeline {
             (Input::Record(_), None) => self.skipped += 1,
             (Input::Look(_), event) => self.at(event.as_ref().map_or(0, Event::at_ns)),
             (Input::Stack(stack), _) => self.apply(&Event::Stack(stack)),
+            (Input::Place(place), _) => self.apply(&Event::Place(place)),
             (Input::Checked(gap), _) => self.gap(gap),
             (Input::Counted(counted), _) => {
                 self.at(counted.at_ns);
@@ -126,8 +127,15 @@ impl Pipeline {
             Event::Proc(proc) => {
                 self.alive.insert(proc.process.id);
             }
+            // A target that is caught at its exec comes without a word before.
+            Event::Exec(exec) => {
+                self.alive.insert(exec.process.id);
+            }
             Event::Exit(ended) => {
                 self.alive.remove(&ended.process.id);
+            }
+            Event::Removed(removed) => {
+                self.alive.remove(&removed.process.id);
             }
             _ => {}
         }

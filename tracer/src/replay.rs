@@ -111,6 +111,10 @@ fn last_looks<R: Read>(mut reader: Reader<R>) -> Vec<Event> {
                 Some(head) => drop(last.insert(head.id, (ended.at_ns, head))),
                 None => {}
             },
+            Ok(Event::Removed(removed)) => match removed.table {
+                Some(head) if removed.process.table == Some(head.id) && head.users == 0 => drop(last.remove(&head.id)),
+                _ => {}
+            },
             _ => {}
         }
     });

@@ -18,6 +18,11 @@ pub struct Config {
 
 crate::assert_packed!(Config, 24);
 
+/// Processes that are followed at a time.
+pub const MAX_PROCS: u32 = 65_536;
+/// Names, users and cgroups that make a process a target at its exec.
+pub const MAX_WANTED: u32 = 4_096;
+
 /// Bits of [`Config::want`]: what costs extra and is off unless asked for.
 pub mod want {
     /// A record of every install and close.

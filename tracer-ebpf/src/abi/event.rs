@@ -24,6 +24,8 @@ pub mod record {
     pub const DESCRIPTOR: u32 = 7;
     /// [`super::SlotRecord`]: one descriptor has come or gone.
     pub const SLOT: u32 = 8;
+    /// [`super::ExitRecord`]: a process is traced no longer, and runs on; its exit code is 0.
+    pub const REMOVED: u32 = 9;
 }
 
 /// Start of every record.
@@ -102,7 +104,7 @@ crate::assert_packed!(
     16 + size_of::<ProcRow>() + 24 + COMM + FILENAME + 4 * KINDS + 2 * size_of::<TableHead>()
 );
 
-/// A process has ended.
+/// A process has ended, or is traced no longer.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ExitRecord {

@@ -293,7 +293,49 @@ pub mod proc_flag {
     pub const NOTIFIED: u32 = 16;
     /// It is the command of `fdtide run`, and waits for its first exec.
     pub const WAITING: u32 = 32;
+    /// It was not traced before its exec, which showed that it is a target.
+    pub const CAUGHT: u32 = 64;
 }
+
+/// Bit of [`ProcRow::group`]: the kernel could not tell whether the group is meant; the agent decides.
+pub const UNSURE: u32 = 0x8000_0000;
+
+/// Bit of a key of decisions that names one process by its id, and not a group.
+pub const ALONE: u64 = 1 << 32;
+
+/// What the agent has decided of a group, or of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Decision {
+    /// 1 if its processes are traced no longer.
+    pub leave: u32,
+    /// Else the group that they belong to from now on.
+    pub group: u32,
+}
+crate::assert_packed!(Decision, 8);
+
+/// Values of [`Wanted::kind`].
+pub mod wanted {
+    /// A name of a process, with zeros at its end.
+    pub const COMM: u32 = 1;
+    /// A real user id, in the first four bytes.
+    pub const UID: u32 = 2;
+    /// The identity of a version 2 cgroup, in the first eight bytes: processes in it, and below.
+    pub const CGROUP: u32 = 4;
+    /// Not a kind of key, but a bit of the switch beside the others: what no key fits is traced until the agent has decided.
+    pub const UNSURE: u32 = 8;
+}
+
+/// What makes a process a target at its exec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Wanted {
+    /// [`wanted`].
+    pub kind: u64,
+    /// What it must be.
+    pub value: [u8; COMM],
+}
+crate::assert_packed!(Wanted, 8 + COMM);
 
 /// A traced process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,6 +369,10 @@ pub struct ProcRow {
     pub spawner_tid: u32,
     /// 1 once its end is being told.
     pub ended: u32,
+    /// Identity of the target whose tree it belongs to, never reused; with [`UNSURE`] that of an exec that is not decided yet.
+    pub group: u32,
+    /// Always 0.
+    pub spare: u32,
     /// Its name.
     pub comm: [u8; COMM],
     /// Name of the process that forked it, at that time.
@@ -334,4 +380,4 @@ pub struct ProcRow {
     /// Name of the thread that forked it, at that time.
     pub spawner_thread: [u8; COMM],
 }
-crate::assert_packed!(ProcRow, 8 * 8 + 6 * 4 + 3 * COMM);
+crate::assert_packed!(ProcRow, 8 * 8 + 8 * 4 + 3 * COMM);

@@ -63,11 +63,22 @@ pub fn send_exec(record: *mut ExecRecord, now: u64) {
 /// A process has ended.
 #[inline(always)]
 pub fn exit(now: u64, row: *const ProcRow, exit_code: u32, table: Option<*const TableHead>) {
+    left(record::EXIT, now, row, exit_code, table);
+}
+
+/// A process is traced no longer, and runs on.
+#[inline(always)]
+pub fn removed(now: u64, row: *const ProcRow, table: Option<*const TableHead>) {
+    left(record::REMOVED, now, row, 0, table);
+}
+
+#[inline(always)]
+fn left(kind: u32, now: u64, row: *const ProcRow, exit_code: u32, table: Option<*const TableHead>) {
     let Some(mut entry) = reserve::<ExitRecord>() else { return };
     let record = entry.as_mut_ptr();
     // SAFETY: reserved memory of the record's size.
     unsafe {
-        (*record).header = header::<ExitRecord>(record::EXIT, now);
+        (*record).header = header::<ExitRecord>(kind, now);
         copy(&raw mut (*record).row, row);
         (*record).exit_code = exit_code;
         (*record).has_table = u32::from(table.is_some());

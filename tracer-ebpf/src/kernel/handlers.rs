@@ -10,6 +10,7 @@ use fdtide_abi::{
 use crate::kernel::{
     census, emit,
     failed::{fdtide_failed, fdtide_room},
+    follow,
     lock::{lock, unlock},
     look::look,
     maps::{PROCS, Program, SCRATCH},
@@ -176,9 +177,11 @@ pub fn forked(child: Object) {
     if flags & tree::PF_KTHREAD != 0 || tgid == tree::tgid(parent) {
         return;
     }
-    let Some(_) = tree::find(parent) else { return };
+    let Some(parent_row) = tree::find(parent) else { return };
     let now = now();
-    let Some(row) = tree::new_row(Program::WakeupNew, child, 0) else { return };
+    // SAFETY: a valid map value.
+    let group = unsafe { (*parent_row).group };
+    let Some(row) = tree::new_row(Program::WakeupNew, child, 0, group) else { return };
     let files = child.follow(offset!(task_files));
     let parent_files = parent.follow(offset!(task_files));
     let parent_state = if parent_files.is_null() { None } else { table::find(parent_files) };
@@ -213,7 +216,8 @@ pub fn forked(child: Object) {
 /// The current task has gone through an exec; `old_tid` is the thread that called it.
 #[inline(always)]
 pub fn execed(task: Object, old_tid: u32, filename: Object) {
-    let Some(row) = tree::find(task) else { return };
+    let Some(row) = tree::find(task).or_else(|| follow::caught(task)) else { return };
+    follow::regroup(row);
     let Some(record) = emit::exec() else { return };
     if task.follow(offset!(task_files)).is_null() {
         return;

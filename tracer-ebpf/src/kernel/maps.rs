@@ -10,7 +10,7 @@ use aya_ebpf::{
 use fdtide_abi::{
     Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config,
     event::ExecRecord,
-    table::{CHUNK_WORDS, FRAMES, RawFrame},
+    table::{CHUNK_WORDS, Decision, FRAMES, RawFrame, Wanted},
 };
 
 pub use fdtide_abi::Extras;
@@ -35,7 +35,7 @@ pub static CLASSES_32: [u8; config::CLASSES] = config::I386;
 
 /// Traced processes by process id.
 #[map]
-pub static PROCS: HashMap<u32, ProcRow> = HashMap::with_max_entries(65_536, BPF_F_NO_PREALLOC);
+pub static PROCS: HashMap<u32, ProcRow> = HashMap::with_max_entries(config::MAX_PROCS, BPF_F_NO_PREALLOC);
 
 /// Process ids that the user named, with flags for their rows; the next walk over all tasks makes rows of them.
 #[map]
@@ -61,9 +61,17 @@ pub static EMPTY: Array<TableState> = Array::with_max_entries(1, 0);
 #[map]
 pub static EMPTY_CHUNK: Array<Chunk> = Array::with_max_entries(1, 0);
 
-/// The last table id given away.
+/// The last ids given away: of a table, and of a group.
 #[map]
-pub static LAST_ID: Array<u64> = Array::with_max_entries(1, 0);
+pub static LAST_ID: Array<u64> = Array::with_max_entries(2, 0);
+
+/// What makes a process a target at its exec.
+#[map]
+pub static WANTED: HashMap<Wanted, u32> = HashMap::with_max_entries(config::MAX_WANTED, BPF_F_NO_PREALLOC);
+
+/// What the agent has decided: by group, or by process id and [`fdtide_abi::table::ALONE`].
+#[map]
+pub static DECIDED: HashMap<u64, Decision> = HashMap::with_max_entries(16_384, BPF_F_NO_PREALLOC);
 
 /// Rows made by the last walk over all tasks.
 #[map]
@@ -99,7 +107,7 @@ pub struct Pending {
 
 /// Things that few programs do and that make cheap filters insufficient: set once one is seen, index by [`Switch`].
 #[map]
-pub static SWITCHES: Array<u32> = Array::with_max_entries(2, 0);
+pub static SWITCHES: Array<u32> = Array::with_max_entries(3, 0);
 
 /// Index into [`SWITCHES`].
 #[derive(Clone, Copy)]
@@ -109,6 +117,8 @@ pub enum Switch {
     ReadsInstall = 0,
     /// A traced task is under a seccomp filter with a listener: any of its syscalls may install descriptors.
     Notified = 1,
+    /// Which kinds of [`WANTED`] there are, bits of [`fdtide_abi::table::wanted`]. Set by the agent.
+    Follow = 2,
 }
 
 /// Sets a switch.
@@ -123,8 +133,14 @@ pub fn turn_on(switch: Switch) {
 /// Whether a switch is set.
 #[inline(always)]
 pub fn is_on(switch: Switch) -> bool {
+    value(switch) != 0
+}
+
+/// What a switch is set to.
+#[inline(always)]
+pub fn value(switch: Switch) -> u32 {
     // SAFETY: a valid map value.
-    SWITCHES.get_ptr(switch as u32).is_some_and(|value| unsafe { *value } != 0)
+    SWITCHES.get_ptr(switch as u32).map_or(0, |value| unsafe { *value })
 }
 
 /// Working memory of a look, one for each program: programs may interrupt each other, not themselves.
@@ -148,6 +164,8 @@ pub struct Scratch {
     pub request: Request,
     /// Where the comparison is.
     pub cursor: Cursor,
+    /// A key being made.
+    pub wanted: Wanted,
     /// Start of a record that the walk writes.
     pub glance: [u64; 3],
     /// Where a census is.
@@ -204,7 +222,7 @@ impl StackMap {
 
 /// What the next walk over all tasks does beside finding them: index by [`Errand`].
 #[map]
-pub static ERRANDS: Array<u32> = Array::with_max_entries(2, 0);
+pub static ERRANDS: Array<u32> = Array::with_max_entries(3, 0);
 
 /// Index into [`ERRANDS`].
 #[derive(Clone, Copy)]
@@ -214,6 +232,8 @@ pub enum Errand {
     Glance = 0,
     /// Not 0: takes a census of each process's table, with this reason.
     Census = 1,
+    /// Carries out what is in [`DECIDED`]: 1 of threads that are not a process's first, 2 of processes.
+    Decide = 2,
 }
 
 /// What the walk is to do.

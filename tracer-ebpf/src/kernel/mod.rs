@@ -3,6 +3,7 @@
 pub mod census;
 pub mod emit;
 pub mod failed;
+mod follow;
 pub mod handlers;
 pub mod kind;
 pub mod lock;

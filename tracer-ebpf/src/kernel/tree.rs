@@ -1,11 +1,14 @@
 //! Who is traced.
 
 use aya_ebpf::helpers::generated::bpf_probe_read_kernel;
-use fdtide_abi::{Counter, OFFSET_NONE, ProcRow, table::COMM, table::proc_flag};
+use fdtide_abi::{
+    Counter, OFFSET_NONE, ProcRow,
+    table::{COMM, UNSURE, proc_flag},
+};
 
 use crate::kernel::{
-    maps::{PROCS, Program, SCRATCH, Switch, count, insert, turn_on},
-    read::{Object, copy, offset},
+    maps::{LAST_ID, PROCS, Program, SCRATCH, Switch, count, insert, turn_on},
+    read::{Object, copy, fetch_add, offset},
 };
 
 /// A kernel thread (`PF_KTHREAD`, include/linux/sched.h, v6.12).
@@ -161,9 +164,15 @@ fn told(row: *mut ProcRow, task: Object) -> bool {
     true
 }
 
+/// A new identity of a group.
+#[inline(always)]
+pub fn new_group() -> u32 {
+    LAST_ID.get_ptr_mut(1).map_or(0, |last| fetch_add(last, 1) as u32 + 1) & !UNSURE
+}
+
 /// A row for the process of `leader`, with nothing known of its table and its spawner. It is working memory of `program`.
 #[inline(always)]
-pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut ProcRow> {
+pub fn new_row(program: Program, leader: Object, flags: u32, group: u32) -> Option<*mut ProcRow> {
     let scratch = SCRATCH.get_ptr_mut(program as u32)?;
     // SAFETY: a valid per-CPU map value.
     unsafe {
@@ -182,6 +191,8 @@ pub fn new_row(program: Program, leader: Object, flags: u32) -> Option<*mut Proc
         (*row).spawner_tgid = 0;
         (*row).spawner_tid = 0;
         (*row).ended = 0;
+        (*row).group = group;
+        (*row).spare = 0;
         (*row).spawner_comm = [0; COMM];
         (*row).spawner_thread = [0; COMM];
         comm(leader, &raw mut (*row).comm);

@@ -3,7 +3,7 @@
 use fdtide_abi::table::proc_flag;
 
 use crate::kernel::{
-    census, emit,
+    census, emit, follow,
     handlers::{look_all, now},
     maps::{CONFIG, Errand, FOUND, Program, TARGETS, errand},
     read::{Object, constant, fetch_add, offset},
@@ -14,6 +14,11 @@ use crate::kernel::{
 /// One task of a walk over all of them, with the walk's errands; `output` is where it may write.
 #[inline(always)]
 pub fn walked(task: Object, output: Object) {
+    let decide = errand(Errand::Decide);
+    if decide != 0 {
+        follow::decided(task, decide);
+        return;
+    }
     found(task);
     let (glance, reason) = (errand(Errand::Glance), errand(Errand::Census));
     if glance == 0 && reason == 0 || tree::tid(task) != tree::tgid(task) {
@@ -61,7 +66,12 @@ fn found(task: Object) {
             return;
         }
         let flags = proc_flag::SEEDED | target_flags;
-        let Some(row) = tree::new_row(Program::Walk, task, flags) else { return };
+        let group = match tree::find(parent) {
+            // SAFETY: a valid map value.
+            Some(row) if inherited => unsafe { (*row).group },
+            _ => tree::new_group(),
+        };
+        let Some(row) = tree::new_row(Program::Walk, task, flags, group) else { return };
         if inherited {
             // SAFETY: a valid map value.
             unsafe {

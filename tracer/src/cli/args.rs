@@ -2,13 +2,15 @@
 
 use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 mod audit;
 mod scale;
+mod targets;
 
 pub(super) use audit::{AuditArgs, AuditFormat};
 pub(super) use scale::{ScaleArgs, Shape};
+pub(super) use targets::TargetArgs;
 
 use super::gate_args::{CHECK_EXAMPLES, COMPARE_EXAMPLES, CheckArgs, CompareArgs, GateArgs, InitCiArgs};
 use crate::record::Trigger;
@@ -30,7 +32,10 @@ const ATTACH_EXAMPLES: &str = "\
 Examples:
   fdtide attach -p 4242                        until Ctrl-C, or until the tree has gone
   fdtide attach -p 4242 --duration 30s         for half a minute
-  fdtide attach -p $(pgrep -o postgres) --format json -o r.json
+  fdtide attach -n postgres --format json -o r.json
+  fdtide attach -n openshell-sandbox --wait    a name longer than the kernel keeps; waits for the first
+  fdtide attach --container web --systemd-unit nginx --follow-new
+                                               all of both, and later ones from their exec on
 
 Exit status: 0 if there is a report; 2 if fdtide failed.";
 
@@ -52,7 +57,7 @@ Exit status: 0 if it was written; 2 if fdtide failed.";
 
 const RECORD_EXAMPLES: &str = "\
 Examples:
-  fdtide record -p $(pgrep -o postgres) --on failure -o /var/tmp/fdtide
+  fdtide record -n postgres --follow-new --on failure -o /var/tmp/fdtide
   fdtide record --keep 10m --max-bytes 64M --on 'headroom<100' -- ./server
   kill -USR1 $(pgrep -x fdtide)                a dump now
 
@@ -84,10 +89,10 @@ pub(super) enum Verb {
     /// Run a command under trace, from before its first instruction
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Trace a running process and all its present and future descendants
+    /// Trace running processes and all their present and future descendants
     #[command(after_help = ATTACH_EXAMPLES)]
     Attach(AttachArgs),
-    /// Watch a running process and its descendants; prints the report at the end
+    /// Watch running processes and their descendants; prints the report at the end
     #[command(after_help = TOP_EXAMPLES)]
     Top(AttachArgs),
     /// Keep the last stretch of a trace, and write it to a file when something happens
@@ -120,6 +125,7 @@ pub(super) enum Verb {
 }
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("target").multiple(true).conflicts_with("command")))]
 pub(super) struct RecordArgs {
     /// How far back a dump reaches
     #[arg(long, value_name = "T", default_value = "30m", value_parser = duration)]
@@ -142,12 +148,11 @@ pub(super) struct RecordArgs {
     /// How to look into the kernel
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
-    /// A running process, with all its descendants
-    #[arg(short, long, value_name = "PID", required_unless_present = "command", conflicts_with = "command")]
-    pub pid: Option<u32>,
     /// A command to run
-    #[arg(last = true, value_name = "CMD")]
+    #[arg(last = true, value_name = "CMD", required_unless_present = "target")]
     pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub targets: TargetArgs,
 }
 
 #[derive(Debug, Args)]
@@ -249,15 +254,15 @@ pub(super) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("target").multiple(true).required(true)))]
 pub(super) struct AttachArgs {
     #[command(flatten)]
     pub common: Common,
-    /// The process
-    #[arg(short, long, value_name = "PID")]
-    pub pid: u32,
     /// Stop after this long: 30s, 5m, 1h, 250ms
     #[arg(short, long, value_name = "T", value_parser = duration)]
     pub duration: Option<Duration>,
+    #[command(flatten)]
+    pub targets: TargetArgs,
 }
 
 #[derive(Debug, Args)]

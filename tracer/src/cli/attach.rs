@@ -35,13 +35,8 @@ pub(super) fn attach(args: &AttachArgs, debug: bool) -> ExitCode {
 
 /// Starts to trace the target. Needs an entered runtime and blocked signals.
 pub(super) fn begin(args: &AttachArgs, debug: bool) -> anyhow::Result<Trace> {
-    anyhow::ensure!(
-        args.pid != std::process::id(),
-        "process `{}` is fdtide itself, which never traces itself: name another",
-        args.pid
-    );
     let mut trace = Trace::start(&args.common, Vec::new(), debug)?;
-    trace.target(args.pid)?;
+    trace.targets(&args.targets)?;
     trace.settle_down(false);
     Ok(trace)
 }
@@ -62,7 +57,7 @@ fn try_attach(args: &AttachArgs, debug: bool) -> anyhow::Result<()> {
         // Lines of results on the same terminal would be torn by it.
         let streamed = args.common.format() == Format::Jsonl && io::stdout().is_terminal();
         let mut progress = if streamed { Progress::hidden() } else { Progress::new(args.duration.map(millis)) };
-        while trace.alive() > 0 {
+        while trace.goes_on() {
             tokio::select! {
                 records = trace.records() => {
                     records?;

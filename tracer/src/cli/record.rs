@@ -33,9 +33,6 @@ pub(super) fn record(args: &RecordArgs, debug: bool) -> ExitCode {
 }
 
 fn try_record(args: &RecordArgs, debug: bool) -> anyhow::Result<u8> {
-    if args.pid == Some(std::process::id()) {
-        anyhow::bail!("that process is fdtide itself, which never traces itself: name another");
-    }
     // As in `run`: first of all.
     let held = match args.command.as_slice() {
         [] => None,
@@ -121,10 +118,9 @@ impl Recorder {
         })?;
         let flight = flight.context("failed to begin a recording")?;
         trace.mute();
-        match (held, args.pid) {
-            (Some(held), _) => trace.waiting(held.pid())?,
-            (None, Some(pid)) => trace.target(pid)?,
-            (None, None) => anyhow::bail!("nothing to trace: name a process or a command"),
+        match held {
+            Some(held) => trace.waiting(held.pid())?,
+            None => trace.targets(&args.targets)?,
         }
         trace.settle_down(true);
         let signals = Signals::new(&set).context("failed to listen to signals")?;
@@ -137,7 +133,7 @@ impl Recorder {
     /// Takes records until the command, or the tree, has ended, or a signal ends the trace.
     async fn follow(&mut self, running: Option<&Running>) -> anyhow::Result<Option<Exit>> {
         let mut exit = None;
-        while exit.is_none() && (running.is_some() || self.trace.alive() > 0) {
+        while exit.is_none() && (running.is_some() || self.trace.goes_on()) {
             tokio::select! {
                 records = self.trace.records() => records?,
                 signal = self.signals.next() => match (signal.context("failed to read signals")?, running) {
@@ -176,23 +172,20 @@ impl Recorder {
         if self.flight.borrow().is_full(now_ns) {
             // What waits belongs before the state that the segment begins with.
             self.trace.take()?;
-            let mut state = Vec::new();
-            self.trace.session().processes(|bytes| state.push(bytes.to_vec()))?;
-            self.trace.session().snapshot(|bytes| state.push(bytes.to_vec()))?;
-            let mut flight = self.flight.borrow_mut();
-            if let Err(error) = flight.rotate(now_ns, &state) {
-                flight.failed(&error);
+            let state = self.trace.state(true)?;
+            let rotated = self.flight.borrow_mut().rotate(now_ns, &state);
+            if let Err(error) = rotated {
+                self.flight.borrow_mut().failed(&error);
             }
+            self.trace.tell_places();
         }
         Ok(())
     }
 
     fn dump(&mut self, why: &str) -> anyhow::Result<()> {
         self.trace.take()?;
-        let mut tables = Vec::new();
-        let session = self.trace.session();
-        session.snapshot(|bytes| tables.push(bytes.to_vec()))?;
-        let closing = pipeline::closing(&session.coverage()?, None, None);
+        let tables = self.trace.state(false)?;
+        let closing = pipeline::closing(&self.trace.session().coverage()?, None, None);
         match self.flight.borrow_mut().dump(why, &tables, &closing) {
             Ok(path) => self.progress.aside(|| fail::say(&format!("dumped to `{}`", path.display()))),
             Err(error) => self.progress.aside(|| {

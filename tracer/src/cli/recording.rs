@@ -11,6 +11,7 @@ use crate::{
     pipeline::{self, Pipeline},
     probe::{Session, session::boot_ns},
     record::{Depth, Input, RecordFile, Start, Tap},
+    target::Targets,
 };
 
 /// How often tables are looked at and all that waits is written, so that a kill loses less than a second.
@@ -67,10 +68,10 @@ pub(super) fn begin(
 
 impl Recording {
     /// Does what is due. What a recording alone is about does not end a trace.
-    pub(super) fn tick(&mut self, session: &mut Session, pipeline: &mut Pipeline) {
+    pub(super) fn tick(&mut self, session: &mut Session, pipeline: &mut Pipeline, targets: &Targets) {
         let now_ns = boot_ns();
         if now_ns >= self.next_ns {
-            if let Err(error) = self.look(session, pipeline).and_then(|()| self.count(session, pipeline)) {
+            if let Err(error) = self.look(session, pipeline, targets).and_then(|()| self.count(session, pipeline)) {
                 log::debug!("no look at the tables for the recording: {error:#}");
             }
             let took = boot_ns().saturating_sub(now_ns);
@@ -81,11 +82,14 @@ impl Recording {
     }
 
     /// Tables that have changed since the last look: should the trace be cut off, this is what is known of them.
-    fn look(&mut self, session: &mut Session, pipeline: &mut Pipeline) -> anyhow::Result<()> {
+    fn look(&mut self, session: &mut Session, pipeline: &mut Pipeline, targets: &Targets) -> anyhow::Result<()> {
         let since_ns = std::mem::replace(&mut self.looked_ns, boot_ns());
         session.glance(|bytes| {
             let changed = match decode(bytes) {
-                Ok(Event::Table(seen)) => seen.table.last_change_ns >= since_ns || seen.table.image.at_ns >= since_ns,
+                Ok(Event::Table(seen)) => {
+                    let table = &seen.table;
+                    targets.shows(&seen) && (table.last_change_ns >= since_ns || table.image.at_ns >= since_ns)
+                }
                 _ => false,
             };
             if changed {

@@ -57,7 +57,7 @@ async fn watch(trace: &mut Trace, signals: &Signals, duration: Option<Duration>)
         }
     };
     tokio::pin!(deadline);
-    while trace.alive() > 0 {
+    while trace.goes_on() {
         let keys = tokio::select! {
             records = trace.records() => {
                 records?;

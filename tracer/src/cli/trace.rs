@@ -3,6 +3,7 @@
 use std::{
     io, mem,
     os::fd::{AsFd as _, OwnedFd},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -10,7 +11,7 @@ use anyhow::Context as _;
 use tokio::io::{Interest, unix::AsyncFd};
 
 use super::{
-    args::{BackendChoice, CensusAt, Common, Format},
+    args::{BackendChoice, CensusAt, Common, Format, TargetArgs},
     recording::{self, Recording},
     results,
     sink_file::Output,
@@ -24,6 +25,7 @@ use crate::{
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
     sink,
+    target::Targets,
     tui::Status,
 };
 
@@ -32,6 +34,13 @@ const LAG: Duration = Duration::from_millis(250);
 
 /// The same where every single install is wanted, whose ring wakes nobody.
 const SHORT_LAG: Duration = Duration::from_millis(10);
+
+/// What is to be done about targets that come after the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Later {
+    Wanted,
+    Unwanted,
+}
 
 /// A running trace.
 pub(super) struct Trace {
@@ -53,6 +62,11 @@ pub(super) struct Trace {
     last_census: bool,
     /// The kernel knows of no traced process any more.
     deserted: bool,
+    /// Who is meant.
+    targets: Targets,
+    /// The first target has not come yet; and whether later ones are targets too.
+    waiting: Option<Later>,
+    sought: Instant,
     /// OOM kills where the first target is; who sent a SIGKILL is not to be seen otherwise.
     oom: Option<OomCounter>,
 }
@@ -125,15 +139,74 @@ impl Trace {
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
             deserted: false,
+            targets: Targets::new(Path::new("/"), Vec::new(), false),
+            waiting: None,
+            sought: Instant::now(),
             oom: None,
         })
     }
 
-    /// Traces a process and its descendants.
-    pub(super) fn target(&mut self, pid: u32) -> anyhow::Result<()> {
-        self.count_oom_kills(pid);
-        self.session.add_target(pid)?;
+    /// Traces processes and their descendants.
+    pub(super) fn targets(&mut self, args: &TargetArgs) -> anyhow::Result<()> {
+        self.targets = Targets::new(Path::new("/"), args.selectors(), args.follow_new || args.wait);
+        let found = self.targets.begin(&mut self.session)?;
+        if found == 0 {
+            anyhow::ensure!(args.wait && self.targets.is_open(), self.targets.nobody());
+            self.waiting = Some(if args.follow_new { Later::Wanted } else { Later::Unwanted });
+        } else if !args.follow_new {
+            self.targets.close(&mut self.session)?;
+        }
+        if let Some(pid) = self.targets.first() {
+            self.count_oom_kills(pid);
+        }
         self.take()
+    }
+
+    /// Looks for the first target; once it is there, later ones are targets only if that was asked for.
+    fn await_first(&mut self) -> anyhow::Result<()> {
+        let Some(later) = self.waiting else { return Ok(()) };
+        if self.pipeline.alive() == 0 && self.sought.elapsed() >= LAG {
+            self.targets.seek(&mut self.session)?;
+            self.sought = Instant::now();
+            self.take()?;
+        }
+        if self.pipeline.alive() > 0 {
+            self.waiting = None;
+            if later == Later::Unwanted {
+                self.targets.close(&mut self.session)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is, or may still come, something to trace.
+    pub(super) fn goes_on(&self) -> bool {
+        self.targets.is_open() || self.alive() > 0
+    }
+
+    /// Where every process is, once more: for a recording that begins here.
+    pub(super) fn tell_places(&mut self) {
+        for place in self.targets.places(boot_ns()) {
+            self.pipeline.take(Input::Place(Box::new(place)));
+        }
+    }
+
+    /// The tables that are there now, and before them the processes where those are wanted, as records.
+    pub(super) fn state(&mut self, processes: bool) -> anyhow::Result<Vec<Vec<u8>>> {
+        let Self { session, targets, .. } = self;
+        let mut state = Vec::new();
+        let mut keep = |bytes: &[u8]| {
+            targets.take(bytes, &mut |input| {
+                if let Input::Record(bytes) = input {
+                    state.push(bytes.to_vec());
+                }
+            });
+        };
+        if processes {
+            session.processes(&mut keep)?;
+        }
+        session.snapshot(&mut keep)?;
+        Ok(state)
     }
 
     /// Traces a child that waits for its exec.
@@ -169,7 +242,9 @@ impl Trace {
     /// `files`: more than the report's own file is put in its place at the end.
     pub(super) fn settle_down(&self, files: bool) {
         let files = files || matches!(self.output, Output::Pending(..));
-        if let Err(error) = privileges::drop_unneeded(files, self.stacks.is_some()) {
+        // Whose program it is that has just been execed is asked of /proc.
+        let look = self.stacks.is_some() || self.targets.is_open();
+        if let Err(error) = privileges::drop_unneeded(files, look) {
             log::warn!("the capabilities that are no longer needed could not be given up: {error}");
         }
     }
@@ -178,18 +253,20 @@ impl Trace {
     pub(super) async fn records(&mut self) -> anyhow::Result<()> {
         tokio::select! {
             ready = self.ring.readable() => ready.context("failed to wait for records")?.clear_ready(),
-            () = tokio::time::sleep(self.lag) => {}
+            () = tokio::time::sleep(self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag))) => {}
         }
         self.take()?;
+        self.targets.tend(&mut self.session)?;
+        self.await_first()?;
         if self.checked.elapsed() >= LAG {
             self.checked = Instant::now();
             self.check()?;
-            if self.pipeline.alive() > 0 && self.session.is_deserted() {
+            if !self.targets.is_open() && self.pipeline.alive() > 0 && self.session.is_deserted() {
                 self.take()?;
                 self.deserted = true;
             }
             if let Some(recording) = &mut self.recording {
-                recording.tick(&mut self.session, &mut self.pipeline);
+                recording.tick(&mut self.session, &mut self.pipeline, &self.targets);
             }
         }
         Ok(())
@@ -229,10 +306,10 @@ impl Trace {
 
     /// Takes a census now, and gives the rows of one table in the order of their numbers.
     pub(super) fn census_of(&mut self, table: u64) -> anyhow::Result<Vec<Descriptor>> {
-        let Self { session, pipeline, .. } = self;
+        let Self { session, pipeline, targets, .. } = self;
         let mut rows = Vec::new();
         session.census(Occasion::Asked, |bytes| {
-            pipeline.take(Input::Record(bytes));
+            targets.take(bytes, &mut |input| pipeline.take(input));
             if let Ok(Event::Descriptor(row)) = decode(bytes)
                 && row.table.0 == table
             {
@@ -248,8 +325,8 @@ impl Trace {
 
     /// Takes the records that wait.
     pub(super) fn take(&mut self) -> anyhow::Result<()> {
-        let Self { session, pipeline, .. } = self;
-        session.drain(|bytes| pipeline.take(Input::Record(bytes)));
+        let Self { session, pipeline, targets, .. } = self;
+        session.drain(|bytes| targets.take(bytes, &mut |input| pipeline.take(input)));
         if let Some(stacks) = &mut self.stacks {
             stacks.resolve(session, pipeline);
         }
@@ -272,8 +349,8 @@ impl Trace {
 
     /// Takes a census of every process that is traced.
     pub(super) fn census(&mut self, occasion: Occasion) -> anyhow::Result<()> {
-        let Self { session, pipeline, .. } = self;
-        session.census(occasion, |bytes| pipeline.take(Input::Record(bytes)))?;
+        let Self { session, pipeline, targets, .. } = self;
+        session.census(occasion, |bytes| targets.take(bytes, &mut |input| pipeline.take(input)))?;
         self.take()
     }
 
@@ -284,10 +361,10 @@ impl Trace {
         if self.last_census && self.alive() > 0 {
             self.census(Occasion::End)?;
         }
-        let Self { session, ring, mut pipeline, format, output, deaf, oom, .. } = self;
+        let Self { session, ring, mut pipeline, mut targets, format, output, deaf, oom, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);
-        let stopped = session.stop(|bytes| pipeline.take(Input::Record(bytes)))?;
+        let stopped = session.stop(|bytes| targets.take(bytes, &mut |input| pipeline.take(input)))?;
         pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, root, oom.as_ref()))));
         let rest = pipeline.drain_completed();
         results::write(pipeline.finish(), rest, format, output, deaf)

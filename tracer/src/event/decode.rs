@@ -6,12 +6,12 @@
 use fdtide_abi::config::{NR_COMPAT, NR_HIDDEN};
 use fdtide_abi::event::{self as abi, Record, exec_flag, record, table_reason};
 use fdtide_abi::table::{
-    self as abi_table, NO_NUMBER, ProcRow, THREADS, TableHead, ThreadMark, UNSETTLED, flag, proc_flag, scope,
+    self as abi_table, NO_NUMBER, ProcRow, THREADS, TableHead, ThreadMark, UNSETTLED, UNSURE, flag, proc_flag, scope,
 };
 
 use super::{
-    Ended, Errno, Event, Exec, Exit, Failure, Head, Held, Kinds, Mark, Move, Name, Proc, ProcId, Process, Reason, Seen,
-    Spawner, Syscall, TableId, census_decode,
+    Ended, Errno, Event, Exec, Exit, Failure, Group, Head, Held, Kinds, Mark, Move, Name, Proc, ProcId, Process,
+    Reason, Removed, Seen, Spawner, Syscall, TableId, census_decode,
 };
 
 /// Longest path that a record has room for, bytes. A path of this length may have been cut.
@@ -78,6 +78,11 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
                 table: (raw.has_table != 0).then(|| head(&raw.table, None)),
             })))
         }
+        record::REMOVED => {
+            let raw: abi::ExitRecord = body(bytes, header)?;
+            let table = (raw.has_table != 0).then(|| head(&raw.table, None));
+            Ok(Event::Removed(Box::new(Removed { at_ns, process: process(&raw.row), table })))
+        }
         record::TABLE => {
             let raw: abi::TableRecord = body(bytes, header)?;
             let reason = match raw.reason {
@@ -105,6 +110,23 @@ pub fn decode(bytes: &[u8]) -> Result<Event, DecodeError> {
         record::SLOT => Ok(Event::Slot(census_decode::slot(&body(bytes, header)?))),
         kind => Err(DecodeError::UnknownKind { kind }),
     }
+}
+
+/// The record of an exec as it would be if only the exec itself had made its process known: without its spawner, who is not
+/// to be told of. None for other records.
+#[must_use]
+pub fn without_spawner(bytes: &[u8]) -> Option<Vec<u8>> {
+    let header: abi::Header = read(bytes)?;
+    if header.kind != record::EXEC {
+        return None;
+    }
+    let mut raw: abi::ExecRecord = body(bytes, header).ok()?;
+    raw.flags &= !(exec_flag::HAS_SPAWNER | exec_flag::SELF);
+    raw.row.flags &= !proc_flag::SPAWNER_KNOWN;
+    raw.row.flags |= proc_flag::TARGET | proc_flag::CAUGHT;
+    // SAFETY: integers without padding, by the trait's contract.
+    let bytes = unsafe { std::slice::from_raw_parts((&raw const raw).cast::<u8>(), size_of::<abi::ExecRecord>()) };
+    Some(bytes.to_vec())
 }
 
 /// The value at the start of the bytes, if there are enough.
@@ -151,6 +173,8 @@ fn process(row: &ProcRow) -> Process {
         comm: Name::from_c(&row.comm),
         target: has(proc_flag::TARGET),
         seeded: has(proc_flag::SEEDED),
+        caught: has(proc_flag::CAUGHT),
+        group: Group { id: row.group & !UNSURE, unsure: row.group & UNSURE != 0 },
         spawner: Spawner {
             id: ProcId { start_ns: row.spawner_start_ns, pid: row.spawner_tgid },
             tid: row.spawner_tid,

@@ -43,6 +43,10 @@ pub enum Event {
     Slot(Slot),
     /// A user stack that rows of a census name.
     Stack(Box<Stack>),
+    /// A process is traced no longer, and runs on.
+    Removed(Box<Removed>),
+    /// A process is in a container.
+    Place(Box<Place>),
 }
 
 impl Event {
@@ -58,6 +62,8 @@ impl Event {
             Event::Descriptor(event) => event.at_ns,
             Event::Slot(event) => event.at_ns,
             Event::Stack(event) => event.at_ns,
+            Event::Removed(event) => event.at_ns,
+            Event::Place(event) => event.at_ns,
         }
     }
 }
@@ -90,8 +96,21 @@ pub struct Process {
     pub target: bool,
     /// Existed before the hooks were attached.
     pub seeded: bool,
+    /// Traced since an exec that made it a target.
+    pub caught: bool,
+    /// The tree that it belongs to.
+    pub group: Group,
     /// Who forked it.
     pub spawner: Spawner,
+}
+
+/// Processes that are traced for one target's sake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Group {
+    /// Its identity, never reused.
+    pub id: u32,
+    /// The kernel could not tell whether it is meant.
+    pub unsure: bool,
 }
 
 /// Who forked a process, as it was at the fork.
@@ -287,6 +306,17 @@ pub struct Ended {
     /// How it ended.
     pub exit: Exit,
     /// Its table before teardown; it has ended too if nobody uses it any more.
+    pub table: Option<Head>,
+}
+
+/// A process is traced no longer, and runs on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// The process.
+    pub process: Process,
+    /// Its table at that moment; it is followed no longer either if nobody else uses it.
     pub table: Option<Head>,
 }
 

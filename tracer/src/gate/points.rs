@@ -205,7 +205,7 @@ fn of_table<'a>(row: &'a TableRow, measure: &Measure, percent: bool) -> Point<'a
         Measure::Failures => Group::All,
         _ => Group::Tables(row.comm.clone()),
     };
-    let whole = !row.seeded && row.state != TableState::Unseen;
+    let whole = !row.seeded && !matches!(row.state, TableState::Unseen | TableState::Removed);
     let counted = (*measure == Measure::Failures).then_some(Counted::Failures(row));
     Point { group, value, kinds, record: None, at_ns, whole, upper_bound: false, counted }
 }

@@ -22,7 +22,8 @@ impl Model {
             self.observe(head, event.at_ns);
         }
 
-        let is_root = !process.spawner.known && !event.again && !self.root_seen;
+        let caught = process.caught && !event.again;
+        let is_root = !process.spawner.known && !event.again && !caught && !self.root_seen;
         let seq = if is_root {
             self.root_seen = true;
             self.recent.start_over();
@@ -61,7 +62,7 @@ impl Model {
                 let Origin { installs, closes, tally, .. } = origin(event, before);
                 Some(Base { table, installs, closes, tally, settled: before.settled })
             }
-            (Some(table), None) if event.new_table => {
+            (Some(table), None) if event.new_table || caught => {
                 Some(Base { table, installs: 0, closes: 0, tally: Tally::default(), settled: None })
             }
             _ => None,
@@ -95,7 +96,7 @@ impl Model {
         let window = table.zip(since_ns).and_then(|(table, at)| table.windows.since(Some(at)));
         if window.is_some() {
             self.seen.spawner_gone += 1;
-        } else {
+        } else if !event.process.caught {
             self.seen.spawner_unknown += 1;
         }
         let id = spawner.table.map_or(0, |id| id.0);
@@ -174,6 +175,7 @@ impl Model {
             path: self.names.get(&event.path),
             comm: self.names.get(&process.comm),
             again: event.again,
+            container: self.places.of(process.id).cloned(),
             table: process.table.map(|id| id.0),
             spawn_window,
             before_exec,

@@ -96,7 +96,15 @@ impl Model {
     fn root_ended(&mut self, process: &Process, left: Left) {
         if self.roots.ended.len() < ROOTS {
             let Left { at_ns: end_ns, comm, exit } = left;
-            self.roots.ended.push(RootRow { pid: process.id.pid, comm, end_ns, exit, oom_killed: None });
+            self.roots.ended.push(RootRow {
+                pid: process.id.pid,
+                ns_pid: process.ns_pid,
+                container: self.places.of(process.id).cloned(),
+                comm,
+                end_ns,
+                exit,
+                oom_killed: None,
+            });
         }
         if !self.procs.values().any(|proc| proc.target) {
             self.roots.gone_ns = Some(left.at_ns);

@@ -77,6 +77,7 @@ impl Model {
             histograms: histograms(self.values.into_iter().collect()),
             orphans,
             roots: self.roots.into_rows(),
+            containers: self.places.into_rows(),
             crests: found.crests,
             ages: found.ages,
             lost_listeners: found.lost_listeners,

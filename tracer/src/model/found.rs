@@ -141,6 +141,12 @@ pub struct Orphan {
 pub struct RootRow {
     /// The process.
     pub pid: u32,
+    /// The same in its own PID namespace.
+    #[serde(default)]
+    pub ns_pid: u32,
+    /// Id of its container.
+    #[serde(default)]
+    pub container: Option<Name>,
     /// Its name.
     pub comm: Name,
     /// When it ended.
@@ -149,4 +155,17 @@ pub struct RootRow {
     pub exit: Exit,
     /// Whether the OOM killer ended it; `null` if that is not known.
     pub oom_killed: Option<bool>,
+}
+
+/// A container that traced processes were in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerRow {
+    /// Its id, whole.
+    pub id: Name,
+    /// Who made it.
+    pub runtime: String,
+    /// Its name; `null` if the runtime's files don't tell it.
+    pub name: Option<Name>,
+    /// Traced processes that were seen in it.
+    pub processes: u64,
 }

@@ -35,6 +35,8 @@ pub enum ImageEnd {
     Exec,
     /// The end of the process.
     Exit(Exit),
+    /// The process is traced no longer.
+    Removed,
     /// The end of the trace.
     Trace,
 }
@@ -91,6 +93,7 @@ impl Model {
         (image.ended_by, image.exit) = match end {
             ImageEnd::Exec => (EndedBy::Exec, None),
             ImageEnd::Exit(exit) => (EndedBy::Exit, Some(exit)),
+            ImageEnd::Removed => (EndedBy::Removed, None),
             ImageEnd::Trace => (EndedBy::Running, None),
         };
         image.end_ns = (!matches!(end, ImageEnd::Trace)).then_some(at_ns);

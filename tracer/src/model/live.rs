@@ -40,6 +40,10 @@ pub struct LiveTable {
     pub first_ns: u64,
     /// Boot time of the last record of it; `None` if there was none so far, and the figures below are 0.
     pub seen_ns: Option<u64>,
+    /// Its processes in their own namespaces, in the same order.
+    pub ns_pids: Vec<u32>,
+    /// Id of the container of its first process.
+    pub container: Option<Name>,
     /// Boot time of its last change.
     pub changed_ns: u64,
     /// Live descriptors.

@@ -3,6 +3,7 @@
 //! Pure: no input or output, no clock. The same events and the same [`End`] give the same [`Report`].
 
 mod ages;
+mod away;
 mod census;
 mod census_group;
 mod census_row;
@@ -19,6 +20,7 @@ mod intern;
 mod listener;
 mod live;
 pub mod merge;
+mod places;
 mod process;
 mod record;
 pub mod report;
@@ -105,6 +107,7 @@ pub struct Model {
     roots: family::Roots,
     seen: coverage::Seen,
     recent: live::Recent,
+    places: places::Places,
     names: Interner<Name>,
     kinds: Interner<Kinds>,
 }
@@ -139,6 +142,8 @@ impl Model {
             Event::Proc(proc) => self.apply_proc(proc),
             Event::Exec(exec) => self.apply_exec(exec),
             Event::Exit(ended) => self.apply_exit(ended),
+            Event::Removed(removed) => self.apply_removed(removed),
+            Event::Place(place) => self.apply_place(place),
             Event::Table(seen) => self.apply_table(seen),
             Event::Move(moved) => self.apply_move(moved),
             Event::Census(census) => {
@@ -163,6 +168,7 @@ impl Model {
             return;
         }
         let mut proc = Proc::new(process);
+        self.places.forked(process.id, process.spawner.id);
         proc.forked_ns = Some(event.at_ns);
         proc.forked_live = event.live;
         if process.seeded {
@@ -208,6 +214,7 @@ impl Model {
             self.forget_fork(process.id, &mut proc);
             self.part_family(process, &proc, event);
         }
+        self.places.gone(process.id);
         if let Some(head) = &event.table
             && head.users == 0
         {
@@ -259,7 +266,7 @@ impl Model {
             let comm = self.names.get(&process.comm);
             self.censuses.thread(process.id.pid, &comm);
             let table = self.tables.entry(id).or_insert_with(|| Box::new(Table::new(id, at_ns)));
-            table.used_by(process.id, &comm);
+            table.used_by(process, &comm, self.places.of(process.id));
         }
     }
 

@@ -51,6 +51,9 @@ pub struct ExecRecord {
     pub comm: Name,
     /// It has execed before, or was there at attach.
     pub again: bool,
+    /// Id of the process's container.
+    #[serde(default)]
+    pub container: Option<Name>,
     /// Table that the image starts with.
     pub table: Option<u64>,
     /// The spawner's table, from its previous exec to this one.
@@ -150,6 +153,8 @@ pub enum EndedBy {
     Running,
     /// Its end did not come through.
     Unseen,
+    /// Its process was removed from the targets, and ran on.
+    Removed,
 }
 
 /// The life of one program image. `null` where its end did not come through.

@@ -61,6 +61,9 @@ pub struct Report {
     /// Ends of the run command, or of the processes that were attached to.
     #[serde(default)]
     pub roots: Vec<RootRow>,
+    /// Containers that traced processes were in, by id.
+    #[serde(default)]
+    pub containers: Vec<ContainerRow>,
     /// The highest crests of each table, the highest first.
     #[serde(default)]
     pub crests: Vec<CrestRow>,
@@ -195,6 +198,8 @@ pub enum TableState {
     Ended,
     /// Its end was not seen, or it could not be looked at any more.
     Unseen,
+    /// It is traced no longer: its process was removed from the targets, and runs on.
+    Removed,
 }
 
 /// One descriptor table, over the time that it was seen. `null` where no full record of it came through.
@@ -204,6 +209,12 @@ pub struct TableRow {
     pub table: u64,
     /// Processes that used it, first one first.
     pub pids: Vec<u32>,
+    /// The same in their own PID namespaces, in the same order.
+    #[serde(default)]
+    pub ns_pids: Vec<u32>,
+    /// Id of the container of the first of them.
+    #[serde(default)]
+    pub container: Option<Name>,
     /// Last name of the process that it was first seen with.
     pub comm: Name,
     /// Alive, ended or unseen.

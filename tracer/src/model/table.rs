@@ -2,7 +2,7 @@
 
 mod row;
 
-use crate::event::{Head, Mark, Name, ProcId, TableId};
+use crate::event::{Head, Mark, Name, ProcId, Process, TableId};
 use crate::model::crest::{CrestEnd, CrestRow, Crests};
 use crate::model::failure::Tally;
 use crate::model::growth::Series;
@@ -28,6 +28,15 @@ pub struct Origin {
     pub bad_closes: u32,
 }
 
+/// Processes in a PID namespace or a container of their own.
+#[derive(Clone, Debug)]
+struct Away {
+    /// Their ids there, in the order of those outside.
+    ns_pids: Vec<u32>,
+    /// The container of the first of them.
+    container: Option<Name>,
+}
+
 /// One table and the last that was seen of it.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -46,6 +55,10 @@ pub struct Table {
     crest: Option<Box<Mark>>,
     end: Option<u64>,
     snapshot: bool,
+    /// It is followed no longer, and is still there.
+    removed: bool,
+    /// Where its processes are, if that is not where fdtide is.
+    away: Option<Box<Away>>,
     /// Its crests. What few of ten thousand tables have is kept apart, here and below.
     crests: Option<Box<Crests>>,
     /// Levels of its spawn windows.
@@ -86,6 +99,8 @@ impl Table {
             crest: None,
             end: None,
             snapshot: false,
+            removed: false,
+            away: None,
             crests: None,
             levels: None,
             listener: None,
@@ -95,13 +110,37 @@ impl Table {
     }
 
     /// A process uses it. Called for every event of a process, so that the name stays the latest one.
-    pub fn used_by(&mut self, process: ProcId, comm: &Name) {
-        if !self.pids.contains(&process.pid) {
-            self.pids.push(process.pid);
+    pub fn used_by(&mut self, process: &Process, comm: &Name, container: Option<&Name>) {
+        let pid = process.id.pid;
+        if !self.pids.contains(&pid) {
+            if self.away.is_some() || process.ns_pid != pid {
+                self.away().ns_pids.push(process.ns_pid);
+            }
+            self.pids.push(pid);
         }
-        if self.pids.first() == Some(&process.pid) {
+        if self.pids.first() == Some(&pid) {
             self.comm = comm.clone();
+            if let Some(container) = container {
+                self.away().container = Some(container.clone());
+            }
         }
+    }
+
+    /// Where its processes are.
+    fn away(&mut self) -> &mut Away {
+        self.away.get_or_insert_with(|| Box::new(Away { ns_pids: self.pids.clone(), container: None }))
+    }
+
+    /// A process that uses it is in a container.
+    pub fn placed(&mut self, process: ProcId, container: &Name) {
+        if self.pids.first() == Some(&process.pid) {
+            self.away().container = Some(container.clone());
+        }
+    }
+
+    /// It is followed no longer.
+    pub fn removed(&mut self) {
+        self.removed = true;
     }
 
     /// Takes a later look at it.

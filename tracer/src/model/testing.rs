@@ -91,6 +91,8 @@ pub fn process(pid: u32, table: u64, comm: &str) -> Process {
         comm: Name::from(comm),
         target: false,
         seeded: false,
+        caught: false,
+        group: crate::event::Group::default(),
         spawner: Spawner {
             id: ProcId { start_ns: 0, pid: 0 },
             tid: 0,

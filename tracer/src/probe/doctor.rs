@@ -10,7 +10,10 @@ use super::{
     hooks::{LIFECYCLE, Place},
     privileges,
 };
-use crate::kernel::{btf::Btf, features, offsets};
+use crate::{
+    kernel::{btf::Btf, features, offsets},
+    procfs::{self, NotHost},
+};
 
 /// How a thing stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -79,7 +82,7 @@ pub fn examine(options: &LoadOptions) -> Examination {
         };
         findings.push(finding);
     }
-    findings.extend([capabilities(), memlock(), lockdown(), modules(), preemption()]);
+    findings.extend([namespace(), capabilities(), memlock(), lockdown(), modules(), preemption()]);
     Examination {
         schema: "fdtide.doctor/1",
         backend: chosen.map(Backend::name),
@@ -148,6 +151,18 @@ fn functions(path: &Path) -> Option<Finding> {
     } else {
         Finding::new("functions", State::No, format!("not in BTF: {}", missing.join(", ")))
     })
+}
+
+/// Processes must have the same ids here as in the kernel.
+fn namespace() -> Finding {
+    match procfs::check_namespace(Path::new("/")) {
+        Ok(()) => Finding::new("PID namespace", State::Yes, "the machine's own"),
+        Err(error @ NotHost::Inner(_)) => Finding::new("PID namespace", State::No, error.to_string())
+            .advise("start the container with --pid=host, in Kubernetes with hostPID: true"),
+        Err(error @ NotHost::NoProc) => {
+            Finding::new("PID namespace", State::No, error.to_string()).advise("mount /proc")
+        }
+    }
 }
 
 fn capabilities() -> Finding {

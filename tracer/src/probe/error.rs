@@ -2,7 +2,10 @@
 
 use std::io;
 
-use crate::kernel::{btf::BtfError, features::TooOld, offsets::MissingMembers};
+use crate::{
+    kernel::{btf::BtfError, features::TooOld, offsets::MissingMembers},
+    procfs::NotHost,
+};
 
 /// Why the kernel program does not run.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +40,9 @@ pub enum ProbeError {
         /// What is missing.
         missing: String,
     },
+    /// Processes have other ids in the kernel.
+    #[error(transparent)]
+    Namespace(#[from] NotHost),
     /// The object file can't be used.
     #[error("failed to read the kernel object `{path}`")]
     Object {
@@ -78,6 +84,20 @@ pub enum ProbeError {
     /// No such process.
     #[error("no process has the id `{0}`: it may have ended; check with `ps -p {0}`")]
     NoProcess(u32),
+    /// A process that is not traced.
+    #[error("process `{0}` is not traced, so it can't be removed")]
+    NotTraced(u32),
+    /// A process that is traced for another one's sake.
+    #[error("process `{0}` is traced as a descendant of another target: remove that one")]
+    NoTarget(u32),
+    /// A map has no more room.
+    #[error("no room for more {what}: at most {most} are followed at a time; name fewer targets")]
+    Full {
+        /// Of what.
+        what: &'static str,
+        /// How many there may be.
+        most: u32,
+    },
     /// The numbers do not add up here.
     #[error(
         "the {backend} backend miscounts on this kernel: after `{step}` it saw {got} descriptors where {expected} are open"

@@ -14,6 +14,7 @@ mod selftest;
 pub mod session;
 mod stacks;
 mod survey;
+mod targets;
 mod walk;
 
 pub use backend::Choice;
@@ -22,4 +23,5 @@ pub use hooks::Backend;
 pub use load::LoadOptions;
 pub use session::{Session, Stopped};
 pub use stacks::StackFrame;
+pub use targets::{Extent, Follow, Verdict};
 pub use walk::Occasion;

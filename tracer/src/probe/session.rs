@@ -1,6 +1,9 @@
 //! A running trace: targets in, record bytes out.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::{
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
+    path::Path,
+};
 
 use aya::{
     Btf, Ebpf,
@@ -9,7 +12,6 @@ use aya::{
 use fdtide_abi::{
     Counter, Counters, Offsets, ProcRow, TableState,
     event::{Header, TableRecord, record, table_reason},
-    table::proc_flag,
 };
 
 use super::{
@@ -20,7 +22,9 @@ use super::{
     hooks::{Backend, Hook, LIFECYCLE, WALK},
     load::{self, LoadOptions, Wire},
     misses, selftest,
+    targets::Follow,
 };
+use crate::procfs;
 
 /// Records taken before the ring is emptied again.
 const AT_A_TIME: usize = 64;
@@ -39,6 +43,8 @@ pub struct Session {
     without: Vec<&'static str>,
     refused: Vec<(Backend, String)>,
     missed: u64,
+    /// What the kernel program was last told to catch.
+    pub(super) followed: Follow,
 }
 
 /// What a trace could not see, as counted by the kernel.
@@ -63,7 +69,7 @@ impl Stopped {
         self.count(Counter::EventsFull)
     }
 
-    fn count(&self, which: Counter) -> u64 {
+    pub(super) fn count(&self, which: Counter) -> u64 {
         self.counters.iter().filter(|(counter, _)| *counter == which).map(|(_, value)| value).sum()
     }
 }
@@ -84,6 +90,7 @@ impl Session {
     ///
     /// As [`Self::start`].
     pub fn open(choice: Choice, options: &LoadOptions) -> Result<Self, ProbeError> {
+        procfs::check_namespace(Path::new("/"))?;
         let btf = attach::types()?;
         let (mut ebpf, offsets) = load::load(options, &btf)?;
         if options.debug {
@@ -112,6 +119,7 @@ impl Session {
             without: Vec::new(),
             refused: Vec::new(),
             missed: 0,
+            followed: Follow::default(),
         };
         session.choose(choice, &btf)?;
         // The kernel's types take more memory than all the rest, and are not needed again.
@@ -191,47 +199,6 @@ impl Session {
         self.attached().into_iter().map(|name| (name, of(name).unwrap_or(0))).collect()
     }
 
-    /// Traces a process and all its descendants, present and future.
-    ///
-    /// # Errors
-    ///
-    /// [`ProbeError::NoProcess`] if there is none with this id.
-    pub fn add_target(&mut self, pid: u32) -> Result<(), ProbeError> {
-        self.add(pid, proc_flag::TARGET)
-    }
-
-    /// As [`Self::add_target`], for a child that waits for its exec: what it was before is not part of the story.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::add_target`].
-    pub fn add_waiting(&mut self, pid: u32) -> Result<(), ProbeError> {
-        self.add(pid, proc_flag::TARGET | proc_flag::WAITING)
-    }
-
-    fn add(&mut self, pid: u32, flags: u32) -> Result<(), ProbeError> {
-        let mut targets =
-            HashMap::<_, u32, u32>::try_from(map_mut(&mut self.ebpf, "TARGETS")?).map_err(map_error("TARGETS"))?;
-        targets.insert(pid, flags, 0).map_err(map_error("TARGETS"))?;
-        // Until a pass finds nothing new: who forked before its parent was known is found by the next pass.
-        loop {
-            let before = self.found()?;
-            self.walk()?;
-            if self.found()? == before {
-                break;
-            }
-        }
-        let mut targets =
-            HashMap::<_, u32, u32>::try_from(map_mut(&mut self.ebpf, "TARGETS")?).map_err(map_error("TARGETS"))?;
-        targets.remove(&pid).map_err(map_error("TARGETS"))?;
-        let rows = HashMap::<_, u32, Wire<ProcRow>>::try_from(map(&self.ebpf, "PROCS")?).map_err(map_error("PROCS"))?;
-        match rows.get(&pid, 0) {
-            Ok(_) => Ok(()),
-            Err(aya::maps::MapError::KeyNotFound) => Err(ProbeError::NoProcess(pid)),
-            Err(error) => Err(map_error("PROCS")(error)),
-        }
-    }
-
     /// Descriptors of a traced process now; None if it has no table that is followed.
     pub(super) fn live_of(&self, pid: u32) -> Result<Option<u32>, ProbeError> {
         let rows = HashMap::<_, u32, Wire<ProcRow>>::try_from(map(&self.ebpf, "PROCS")?).map_err(map_error("PROCS"))?;
@@ -253,7 +220,8 @@ impl Session {
         rows.is_ok_and(|rows| rows.keys().next().is_none())
     }
 
-    fn found(&self) -> Result<u64, ProbeError> {
+    /// Rows made, and decisions carried out, by all walks so far.
+    pub(super) fn found(&self) -> Result<u64, ProbeError> {
         Array::<_, u64>::try_from(map(&self.ebpf, "FOUND")?).and_then(|map| map.get(&0, 0)).map_err(map_error("FOUND"))
     }
 

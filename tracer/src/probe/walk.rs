@@ -14,9 +14,11 @@ use super::{
 
 /// Index into the map of errands: `kernel::maps::Errand` of the kernel program.
 #[derive(Clone, Copy)]
-enum Errand {
+pub(super) enum Errand {
     Glance = 0,
     Census = 1,
+    /// 1 for threads, 2 for processes.
+    Decide = 2,
 }
 
 /// Why a census is taken.
@@ -92,7 +94,7 @@ impl Session {
         walked
     }
 
-    fn errand(&mut self, errand: Errand, value: u32) -> Result<(), ProbeError> {
+    pub(super) fn errand(&mut self, errand: Errand, value: u32) -> Result<(), ProbeError> {
         Array::<_, u32>::try_from(map_mut(&mut self.ebpf, "ERRANDS")?)
             .and_then(|mut map| map.set(errand as u32, value, 0))
             .map_err(map_error("ERRANDS"))

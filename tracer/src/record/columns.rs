@@ -140,7 +140,7 @@ const UTC: &str = "UTC";
 columns! {
     time: time, "When, wall clock.";
     boot_ns: u64, "The same moment, boot time, nanoseconds.";
-    r#type: words, "What the row is: proc, exec, exit, table, move, census, descriptor, slot, look, stack, check, counted, note, end.";
+    r#type: words, "What the row is: proc, exec, exit, table, move, census, descriptor, slot, removed, look, stack, place, check, counted, note, end.";
     reason: words, "Why a table or a census was reported; open or close of a slot.";
     pid: u32, "The process, in the initial namespace.";
     tid: u32, "The thread: that called exec, moved, opened or closed.";

@@ -24,6 +24,7 @@ pub(super) fn layout() -> BTreeMap<u32, u32> {
         (record::CENSUS, size_of::<CensusRecord>()),
         (record::DESCRIPTOR, size_of::<DescriptorRecord>()),
         (record::SLOT, size_of::<SlotRecord>()),
+        (record::REMOVED, size_of::<ExitRecord>()),
     ]
     .into_iter()
     .map(|(kind, size)| (kind, size as u32))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Stack};
+use crate::event::{Event, Place, Stack};
 use crate::model::{Agent, Gap, Loss, LossCounter, RootEnd};
 
 /// One thing that goes into a trace. The same inputs in the same order give the same report.
@@ -17,6 +17,8 @@ pub enum Input<'a> {
     Look(&'a [u8]),
     /// A user stack that the agent has resolved.
     Stack(Box<Stack>),
+    /// A process is in a container, as the agent saw it in /proc.
+    Place(Box<Place>),
     /// The hooks were checked, and runs had been missed.
     Checked(Gap),
     /// What the kernel program has counted so far.

@@ -18,6 +18,7 @@ use super::{
     compat,
     error::ReadError,
     frame::{self, Stop},
+    row::Placed,
     shape::Shape,
     start::KEY,
 };
@@ -194,6 +195,7 @@ impl<'a> Rows<'a> {
             ("look", Some(raw), _) => Some(Input::Look(raw)),
             (_, Some(raw), _) => Some(Input::Record(raw)),
             ("stack", _, Some(text)) => serde_json::from_str::<Frames>(text).ok().map(Frames::input),
+            ("place", _, Some(text)) => serde_json::from_str::<Placed<'_>>(text).ok().map(Placed::input),
             ("check", _, Some(text)) => serde_json::from_str(text).ok().map(Input::Checked),
             ("counted", _, Some(text)) => serde_json::from_str(text).ok().map(Input::Counted),
             ("note", _, Some(text)) => serde_json::from_str(text).ok().map(Input::Note),

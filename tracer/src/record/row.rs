@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Input,
@@ -10,8 +10,8 @@ use super::{
     input::{Closing, Counted, Note},
 };
 use crate::event::{
-    Census, CensusReason, Descriptor, Ended, Event, Exec, Frame, Head, Kinds, Move, Name, Opener, Proc, Process,
-    Reason, Slot, Stack,
+    Census, CensusReason, Container, Descriptor, Ended, Event, Exec, Frame, Head, Kinds, Move, Name, Opener, Place,
+    Proc, ProcId, Process, Reason, Removed, Slot, Stack,
 };
 use crate::model::{Anchor, Gap};
 
@@ -25,6 +25,9 @@ impl<'a> Row<'a> {
                 Row { raw: Some(raw), r#type: word("look"), reason: None, ..row }
             }
             Input::Stack(stack) => Row { boot_ns: Some(stack.at_ns), ..json("stack", &Frames::of(stack)) },
+            Input::Place(place) => {
+                Row { boot_ns: Some(place.at_ns), pid: Some(place.process.pid), ..json("place", &Placed::of(place)) }
+            }
             Input::Checked(gap) => Row { boot_ns: Some(gap.to_ns), ..json::<Gap>("check", gap) },
             Input::Counted(counted) => Row { boot_ns: Some(counted.at_ns), ..json::<Counted>("counted", counted) },
             Input::Note(note) => Row { boot_ns: Some(note.at_ns), ..json::<Note>("note", note) },
@@ -70,6 +73,29 @@ impl<'a> Frames<'a> {
     }
 }
 
+/// A place in the form of its payload.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Placed<'a> {
+    at_ns: u64,
+    pid: u32,
+    start_ns: u64,
+    #[serde(flatten)]
+    container: Cow<'a, Container>,
+}
+
+impl<'a> Placed<'a> {
+    fn of(place: &'a Place) -> Self {
+        let ProcId { pid, start_ns } = place.process;
+        Placed { at_ns: place.at_ns, pid, start_ns, container: Cow::Borrowed(&place.container) }
+    }
+
+    /// Back to what it was.
+    pub(super) fn input(self) -> Input<'static> {
+        let process = ProcId { pid: self.pid, start_ns: self.start_ns };
+        Input::Place(Box::new(Place { at_ns: self.at_ns, process, container: self.container.into_owned() }))
+    }
+}
+
 fn json<T: Serialize + ?Sized>(name: &'static str, payload: &T) -> Row<'static> {
     // Plain structures with string keys: writing them does not fail.
     Row { r#type: word(name), payload: serde_json::to_string(payload).ok().map(Cow::Owned), ..Row::default() }
@@ -105,7 +131,10 @@ fn of_event<'a>(event: &Event) -> Row<'a> {
         Event::Census(event) => of_census(event),
         Event::Descriptor(event) => of_descriptor(event),
         Event::Slot(event) => of_slot(event),
+        Event::Removed(event) => of_removed(event),
+        // Not from the kernel: they have rows of their own.
         Event::Stack(event) => Row { boot_ns: Some(event.at_ns), r#type: word("stack"), ..Row::default() },
+        Event::Place(event) => Row { boot_ns: Some(event.at_ns), r#type: word("place"), ..Row::default() },
     }
 }
 
@@ -173,12 +202,23 @@ fn of_exec<'a>(event: &Exec) -> Row<'a> {
 }
 
 fn of_exit<'a>(event: &Ended) -> Row<'a> {
-    let process = of_process(&event.process);
-    let head = event.table.as_ref().map(of_head).unwrap_or_default();
     Row {
-        boot_ns: Some(event.at_ns),
         r#type: word("exit"),
         exit: Some(Cow::Owned(event.exit.to_string())),
+        ..of_last(event.at_ns, &event.process, event.table.as_ref())
+    }
+}
+
+fn of_removed<'a>(event: &Removed) -> Row<'a> {
+    Row { r#type: word("removed"), ..of_last(event.at_ns, &event.process, event.table.as_ref()) }
+}
+
+/// The last that is told of a process.
+fn of_last<'a>(at_ns: u64, process: &Process, table: Option<&Head>) -> Row<'a> {
+    let process = of_process(process);
+    let head = table.map(of_head).unwrap_or_default();
+    Row {
+        boot_ns: Some(at_ns),
         pid: process.pid,
         comm: process.comm,
         spawner_pid: process.spawner_pid,

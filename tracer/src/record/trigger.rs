@@ -41,6 +41,10 @@ impl Lookout {
                 }
                 found
             }
+            Event::Removed(removed) => {
+                removed.table.iter().filter(|head| head.users == 0).for_each(|head| self.forget(head.id));
+                None
+            }
             Event::Table(seen) => {
                 let found = self.head(&seen.table);
                 if matches!(seen.reason, Reason::Left | Reason::Replaced) {

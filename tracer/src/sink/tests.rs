@@ -219,5 +219,6 @@ fn golden_texts_are_as_they_were_read() {
     golden("broker", &sample::broker());
     golden("many-spawners", &sample::many_spawners());
     golden("hostile", &sample::hostile());
+    golden("containers", &sample::containers());
     golden("empty", &sample::empty());
 }

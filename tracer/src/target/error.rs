@@ -16,13 +16,11 @@ pub enum TargetError {
         why: String,
     },
     /// Nobody fits.
-    #[error(
-        "no process {what}{hint}; with `--wait` fdtide waits for the first, with `--follow-new` it takes later ones too"
-    )]
+    #[error("no process {what}{hint}")]
     NoMatch {
         /// What the selectors ask for: `has the name `x``.
         what: String,
-        /// What there is instead.
+        /// What there is instead, and what to do.
         hint: String,
     },
     /// A number that several processes have, each in its own PID namespace.

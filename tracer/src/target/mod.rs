@@ -5,10 +5,14 @@
 //! they were not meant.
 
 mod error;
+mod lookup;
 mod scan;
 mod selector;
+mod sift;
+mod targets;
 mod user;
 
 pub use error::TargetError;
 pub use scan::{Found, nobody, scan};
 pub use selector::{Kernel, Selector};
+pub use targets::Targets;

@@ -11,10 +11,24 @@ use crate::{
 /// What a look at all processes found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Processes that fit, lowest id first.
-    pub pids: BTreeSet<u32>,
-    /// Places of the selectors that fit none.
-    pub unmet: Vec<usize>,
+    /// For each selector the processes that it fits, lowest id first.
+    pub by: Vec<Vec<u32>>,
+}
+
+impl Found {
+    /// Processes that any selector fits.
+    #[must_use]
+    pub fn pids(&self) -> BTreeSet<u32> {
+        self.by.iter().flatten().copied().collect()
+    }
+
+    /// Those among them whose parents are not: the others are descendants of these.
+    #[must_use]
+    pub fn roots(&self, root: &Path) -> Vec<u32> {
+        let pids = self.pids();
+        let has_root = |pid: &u32| Stat::of(root, *pid).is_some_and(|stat| pids.contains(&stat.parent));
+        pids.iter().copied().filter(|pid| !has_root(pid)).collect()
+    }
 }
 
 /// Names suggested instead of one that nobody has.
@@ -29,10 +43,9 @@ const ALIKE: f64 = 0.75;
 /// When processes can't be listed, when a process id means several, or fdtide itself.
 pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) -> Result<Found, TargetError> {
     let pids = procfs::pids(root).map_err(TargetError::List)?;
-    let mut found = Found::default();
+    let mut found = Found { by: vec![Vec::new(); selectors.len()] };
     let rest: Vec<(usize, &Selector)> =
         selectors.iter().enumerate().filter(|(_, selector)| !matches!(selector, Selector::Pid(_))).collect();
-    let mut met = vec![false; selectors.len()];
     if !rest.is_empty() {
         for pid in pids.iter().copied().filter(|pid| *pid != own) {
             if !Stat::of(root, pid).is_some_and(|stat| stat.runs()) {
@@ -41,8 +54,7 @@ pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) ->
             let facts = Facts::of(root, pid);
             for (at, selector) in &rest {
                 if selector.fits(&facts, names) {
-                    met[*at] = true;
-                    found.pids.insert(pid);
+                    found.by[*at].push(pid);
                 }
             }
         }
@@ -52,12 +64,8 @@ pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) ->
         if *pid == own {
             return Err(TargetError::Own(own));
         }
-        if let Some(pid) = by_pid(root, *pid, &pids, own)? {
-            met[at] = true;
-            found.pids.insert(pid);
-        }
+        found.by[at].extend(by_pid(root, *pid, &pids, own)?);
     }
-    found.unmet = (0..selectors.len()).filter(|at| !met[*at]).collect();
     Ok(found)
 }
 
@@ -89,8 +97,14 @@ fn list(root: &Path, pids: &[u32]) -> String {
 #[must_use]
 pub fn nobody(root: &Path, selectors: &[Selector]) -> TargetError {
     let what = selectors.iter().map(Selector::asks).collect::<Vec<_>>().join(", or ");
-    let hint = selectors.iter().find_map(|selector| near(root, selector)).unwrap_or_default();
-    TargetError::NoMatch { what, hint }
+    let near = selectors.iter().find_map(|selector| near(root, selector)).unwrap_or_default();
+    let only_ids = selectors.iter().all(|selector| matches!(selector, Selector::Pid(_)));
+    let advice = if only_ids {
+        ": it may have ended; `ps -e` lists what is there"
+    } else {
+        "; with `--wait` fdtide waits for one"
+    };
+    TargetError::NoMatch { what, hint: format!("{near}{advice}") }
 }
 
 /// What a process is called in a selector's own terms.
@@ -149,7 +163,8 @@ mod tests {
     fn a_process_that_fits_any_selector_is_found_once() {
         let found = look(&machine(), &["name:postgres", "uid:33", "pid:12", "name:none"]).unwrap();
         // Neither the one that has ended nor fdtide itself.
-        assert_eq!(found, Found { pids: [10, 12].into(), unmet: vec![3] });
+        assert_eq!(found.by, [vec![10], vec![10, 12], vec![12], vec![]]);
+        assert_eq!(found.pids(), [10, 12].into());
     }
 
     #[test]
@@ -158,11 +173,11 @@ mod tests {
         let cgroup = format!("0::/docker/{A}\n");
         machine.process(Made { pid: 50, ns_pids: &[1], cgroup: &cgroup, comm: "nginx", ..Made::default() });
         machine.process(Made { pid: 51, ns_pids: &[7], cgroup: &cgroup, ..Made::default() });
-        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids, [51].into());
-        assert_eq!(look(&machine, &["pid:1"]).unwrap().pids, [50].into());
+        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids(), [51].into());
+        assert_eq!(look(&machine, &["pid:1"]).unwrap().pids(), [50].into());
         // The same number outside comes first.
         machine.process(Made { pid: 7, ..Made::default() });
-        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids, [7].into());
+        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids(), [7].into());
         machine.process(Made { pid: 60, comm: "sh", ns_pids: &[1], ..Made::default() });
         let told = look(&machine, &["pid:1"]).unwrap_err().to_string();
         assert!(told.contains("50 (nginx in docker 3fa9c1d2e4b5), 60 (sh)"), "{told}");

@@ -111,7 +111,11 @@ impl Selector {
     }
 
     /// A selector of this kind: `name`, `exe` and so on.
-    fn of(kind: &str, value: &str) -> Result<Self, String> {
+    ///
+    /// # Errors
+    ///
+    /// When the value says nothing that is understood: why, as a sentence.
+    pub fn of(kind: &str, value: &str) -> Result<Self, String> {
         if value.is_empty() {
             return Err("nothing is named".to_owned());
         }

@@ -24,6 +24,8 @@ fn table(id: u64, comm: &[u8], kinds: Kinds, high: Kinds, limit: u32) -> LiveTab
     LiveTable {
         table: id,
         pids: vec![4000 + id as u32],
+        ns_pids: vec![4000 + id as u32],
+        container: None,
         comm: Name::from_bytes(comm),
         first_ns: id,
         seen_ns: Some(S),

@@ -144,6 +144,7 @@ impl Seen {
             }
             Event::Move(moved) => self.uses(&moved.process),
             Event::Exit(ended) => ended.table.iter().for_each(|head| self.thread(head)),
+            Event::Removed(_) | Event::Place(_) => {}
             Event::Table(_) | Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => {}
         }
     }

@@ -140,6 +140,7 @@ impl Seen {
                 self.heads.insert(seen.table.id, seen.table);
             }
             Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => {}
+            Event::Removed(_) | Event::Place(_) => {}
         }
     }
 }

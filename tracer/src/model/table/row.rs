@@ -19,6 +19,8 @@ impl Table {
         let mut row = LiveTable {
             table: self.id.0,
             pids: self.pids.clone(),
+            ns_pids: self.away.as_ref().map_or_else(|| self.pids.clone(), |away| away.ns_pids.clone()),
+            container: self.away.as_ref().and_then(|away| away.container.clone()),
             comm: self.comm.clone(),
             first_ns: self.first_ns.max(self.origin.at_ns),
             seen_ns: None,
@@ -65,12 +67,15 @@ impl Table {
     /// Its row in the report.
     pub fn into_row(mut self, settle_ns: u64, kinds: &mut Interner<Kinds>) -> TableRow {
         let state = match (self.end, self.snapshot) {
+            (Some(_), _) if self.removed => TableState::Removed,
             (Some(_), _) => TableState::Ended,
             (None, true) => TableState::Alive,
             (None, false) => TableState::Unseen,
         };
         let mut row = TableRow {
             table: self.id.0,
+            ns_pids: self.away.as_ref().map_or_else(|| self.pids.clone(), |away| away.ns_pids.clone()),
+            container: self.away.as_ref().and_then(|away| away.container.clone()),
             pids: std::mem::take(&mut self.pids),
             comm: self.comm.clone(),
             state,
@@ -100,7 +105,7 @@ impl Table {
         };
         row.crests = Some(self.crest_count(&head));
         let mark = crest(&head, self.seen_ns, &self.origin, self.crest.as_deref());
-        if state == TableState::Alive {
+        if matches!(state, TableState::Alive | TableState::Removed) {
             row.live = Some(head.live);
         }
         row.seeded = head.seeded && self.origin.at_ns == 0;

@@ -2,7 +2,7 @@
 
 use super::MS;
 use super::sim::{SETTLE_NS, Sim};
-use crate::event::{CensusReason, Errno, Event, Exit, Kind};
+use crate::event::{CensusReason, Container, Errno, Event, Exit, Kind, Name};
 use crate::model::report::{Agent, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
 use crate::model::{Anchor, End, Model, Options};
 
@@ -332,6 +332,29 @@ pub fn broker() -> Report {
     report(&mut sim)
 }
 
+/// Two containers whose processes have the same ids inside, a namespace without one, and a target that was removed.
+pub fn containers() -> Report {
+    let container = |digit: &str, name: Option<&str>| Container {
+        runtime: "docker".to_owned(),
+        id: Name::from(digit.repeat(64).as_str()),
+        name: name.map(Name::from),
+    };
+    let mut sim = Sim::new();
+    let web = sim.inside("openshell-sandb", &[(Kind::File, 12)], 1, Some(container("3", Some("web"))));
+    let db = sim.inside("openshell-sandb", &[(Kind::SocketTcp, 40)], 1, Some(container("a", None)));
+    let alone = sim.inside("sh", &[(Kind::File, 4)], 7, None);
+    sim.pass(60 * MS);
+    let child = sim.fork(web);
+    sim.pass(MS);
+    sim.exec(child, "/bin/true", &[]);
+    sim.exit(child, 0);
+    sim.open(db, Kind::SocketTcp, 9);
+    sim.pass(60 * MS);
+    sim.remove(db);
+    sim.exit(alone, 0);
+    report(&mut sim)
+}
+
 pub fn empty() -> Report {
     model(&[]).finish(end(2000 * MS))
 }
@@ -353,6 +376,7 @@ pub fn all() -> Vec<Report> {
         many_spawners(),
         broker(),
         hostile(),
+        containers(),
         empty(),
     ]
 }

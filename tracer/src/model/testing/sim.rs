@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use super::{MS, census, child, descriptor, exec, exec_event, exit, head, proc, process, snapshot};
 use crate::event::{
-    CensusReason, Errno, Event, Failure, Frame, Head, Held, Kind, Kinds, Mark, Name, Opener, Process, Reason, Seen,
-    Slot, Socket, SocketState, Stack, Syscall, TableId,
+    CensusReason, Container, Errno, Event, Failure, Frame, Head, Held, Kind, Kinds, Mark, Name, Opener, Place, Process,
+    Reason, Removed, Seen, Slot, Socket, SocketState, Stack, Syscall, TableId,
 };
 
 /// Settle time of the simulated kernel.
@@ -405,6 +405,26 @@ impl Sim {
 
     pub fn comm(&mut self, pid: u32, comm: &[u8]) {
         self.tasks.get_mut(&pid).unwrap().process.comm = Name::from_c(comm);
+    }
+
+    /// A process that is there at attach, with this id in its own PID namespace, and perhaps in a container.
+    pub fn inside(&mut self, comm: &str, kinds: &[(Kind, u32)], ns_pid: u32, container: Option<Container>) -> u32 {
+        let pid = self.id();
+        let table = self.table(kinds);
+        let mut process = process(pid, table, comm);
+        process.ns_pid = ns_pid;
+        (process.target, process.seeded) = (true, true);
+        let (at_ns, id) = (self.now, process.id);
+        let place = container.map(|container| Event::Place(Box::new(Place { at_ns, process: id, container })));
+        self.events.extend(place);
+        self.begin(process, pid, true)
+    }
+
+    /// It is traced no longer.
+    pub fn remove(&mut self, pid: u32) {
+        let process = self.tasks.remove(&pid).unwrap().process;
+        let table = process.table.map(|id| self.tables.remove(&id.0).unwrap().unused());
+        self.events.push(Event::Removed(Box::new(Removed { at_ns: self.now, process, table })));
     }
 
     pub fn limit(&mut self, pid: u32, soft: u32) {

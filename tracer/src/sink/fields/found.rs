@@ -305,6 +305,8 @@ pub(super) const ORPHANS: Section = Section {
         field("orphans[].kinds{}", "descriptors", "The same by kind.").titled("made of", "made of"),
         field("roots[]", "rows", "Ends of the run command, or of processes that were attached to, in their order."),
         field("roots[].pid", "pid", "The process."),
+        field("roots[].ns_pid", "pid", "The same in its own PID namespace; 0 in reports of versions that did not tell it."),
+        field("roots[].container", "name", "Id of its container; `null` if its cgroup names none."),
         field("roots[].comm", "name", "Its name."),
         field("roots[].end_ns", "ns", "When it ended."),
         field("roots[].exit", "object", "How, as `root.exit`."),
@@ -317,6 +319,26 @@ pub(super) const ORPHANS: Section = Section {
             "bool",
             "`true`: SIGKILL, and its cgroup counted OOM kills during the trace; `false`: another end, or no OOM kill; `null`: not known.",
         ),
+    ]],
+};
+
+/// Where processes ran.
+pub(super) const CONTAINERS: Section = Section {
+    title: "Containers",
+    groups: &[&[
+        field("containers[]", "rows", "Containers that traced processes were in, by id."),
+        field("containers[].id", "name", "Its id, 64 hexadecimal digits; its name where the runtime has no ids."),
+        field(
+            "containers[].runtime",
+            "text",
+            "Who made it, as the name of its cgroup says: `docker`, `containerd`, `cri-o`, `podman`, `lxc`, `nspawn`, or `kubernetes` where that says no more.",
+        ),
+        field(
+            "containers[].name",
+            "name",
+            "Its name, in Kubernetes `namespace/pod/container`; `null` if no file of the runtime on this machine tells it.",
+        ),
+        field("containers[].processes", "processes", "Traced processes that were seen in it."),
     ]],
 };
 

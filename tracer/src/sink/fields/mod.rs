@@ -77,6 +77,7 @@ pub const SECTIONS: &[Section] = &[
     found::LISTENERS,
     found::CENSUSES,
     found::ORPHANS,
+    found::CONTAINERS,
 ];
 
 /// Every row of the table.

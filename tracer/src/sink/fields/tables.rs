@@ -12,17 +12,25 @@ pub(super) const TABLES: Section = Section {
         ),
         field("tables[].table", "id", "Identity within this trace, never reused."),
         field("tables[].pids[]", "pid", "Processes that used it, the first one first.").titled("process", "pid"),
+        field("tables[].ns_pids[]", "pid", "The same in their own PID namespaces, in the same order.")
+            .titled("inside", "inside"),
+        field(
+            "tables[].container",
+            "name",
+            "Id of the container of the first of them (`containers[].id`); `null` if its cgroup names none.",
+        )
+        .titled("container", "container"),
         field("tables[].comm", "name", "Last name of the first of them.").titled("name", "name"),
         field(
             "tables[].state",
             "text",
-            "`alive` at the end of the trace, `ended` before it, or `unseen`: its end did not come through.",
+            "`alive` at the end of the trace, `ended` before it, `removed` from the targets while it was there, or `unseen`: its end did not come through.",
         )
         .titled("state", "state"),
         field("tables[].seeded", "bool", "It existed before it was first seen; what was before is not in the figures."),
         field("tables[].shared", "bool", "More than one process used it at a time."),
         field("tables[].first_ns", "ns", "First sight."),
-        field("tables[].end_ns", "ns", "Its end; `null` unless `ended`."),
+        field("tables[].end_ns", "ns", "Its end, or its removal; `null` unless `ended` or `removed`."),
         field(
             "tables[].live",
             "descriptors",

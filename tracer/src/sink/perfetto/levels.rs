@@ -36,11 +36,12 @@ impl Levels {
                 }
             }
             Event::Exit(ended) => ended.table.iter().for_each(|head| self.head(head, at_ns)),
+            Event::Removed(removed) => removed.table.iter().for_each(|head| self.head(head, at_ns)),
             Event::Table(seen) => self.head(&seen.table, at_ns),
             Event::Move(moved) => self.add(moved.to, at_ns, moved.live),
             Event::Census(census) => self.add(census.table, at_ns, census.live),
             Event::Slot(slot) => self.tables.entry(slot.table).or_default().changes.push((at_ns, slot.live)),
-            Event::Descriptor(_) | Event::Stack(_) => {}
+            Event::Descriptor(_) | Event::Stack(_) | Event::Place(_) => {}
         }
     }
 

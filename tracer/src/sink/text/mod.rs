@@ -9,6 +9,7 @@ mod growth;
 pub mod hosts;
 mod lives;
 mod orphans;
+mod places;
 mod tables;
 pub mod words;
 mod worst;
@@ -46,6 +47,7 @@ pub(crate) fn answer(report: &Report) -> Lines {
     }
     census::write(&mut lines, report);
     orphans::write(&mut lines, report);
+    places::write(&mut lines, report);
     lines
 }
 

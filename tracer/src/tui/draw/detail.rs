@@ -9,7 +9,7 @@ use ratatui::{
 };
 
 use crate::{
-    event::Kinds,
+    event::{Container, Kinds},
     hist::Values,
     model::LiveTable,
     sink::{fields, text::words},
@@ -51,6 +51,7 @@ impl View {
             let pids: Vec<String> = table.pids.iter().skip(1).take(8).map(u32::to_string).collect();
             name.push_str(&format!("  and {}: {}", words::count(more as u64, "process"), pids.join(" ")));
         }
+        name.push_str(&inside(table));
         let title = fields::title;
         let mut live = format!("{} {}", title("tables[].live"), table.live);
         if let Some(mark) = &self.mark {
@@ -154,4 +155,15 @@ impl View {
         };
         (0..=(last - first) / step).map(line).collect()
     }
+}
+
+/// ` · 1 in container 3fa9c1d2e4b5`: its first process's id inside, and where that is.
+fn inside(table: &LiveTable) -> String {
+    let inside = table.ns_pids.first().filter(|inside| **inside != 0 && table.pids.first() != Some(*inside));
+    let inside = inside.map(|pid| format!("{} {pid}", fields::short("tables[].ns_pids[]")));
+    let place = table.container.as_ref().map(|id| {
+        let container = Container { runtime: String::new(), id: id.clone(), name: None };
+        format!("{} {}", fields::short("tables[].container"), container.short())
+    });
+    [inside, place].into_iter().flatten().map(|text| format!(" · {text}")).collect()
 }
