@@ -80,6 +80,11 @@ pub fn files(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
                     init-ci writes it.";
         rows.push(("./fdtide.toml", help));
     }
+    if matches!(verb, None | Some("attach" | "top" | "record")) {
+        let help = "Who is there, in which cgroup and container, with which ids. Names of containers come from the files of \
+                    docker, podman, CRI-O and containerd below /var/lib and /run.";
+        rows.push(("/proc, /sys/fs/cgroup", help));
+    }
     if verb.and_then(Does::of) != Some(Does::Reads) {
         rows.push((
             "/sys/kernel/btf/vmlinux",

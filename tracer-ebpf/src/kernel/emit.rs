@@ -7,7 +7,7 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
-    maps::{EXECS, RING, Scratch, count},
+    maps::{EXECS, Program, RING, SCRATCH, Scratch, count},
     read::{Object, copy},
 };
 
@@ -117,6 +117,16 @@ pub fn glance(output: Object, scratch: *mut Scratch, state: *const TableState, n
         // The output takes both or, when it is full, is asked for again.
         bpf_seq_write(output.pointer().cast(), head.cast(), 24);
         bpf_seq_write(output.pointer().cast(), (&raw const (*state).head).cast(), size_of::<TableHead>() as u32);
+    }
+}
+
+/// Something for whoever reads the walk's output, so that the walk stops and the ring can be emptied.
+#[inline(always)]
+pub fn pause(output: Object) {
+    let Some(scratch) = SCRATCH.get_ptr_mut(Program::Walk as u32) else { return };
+    if !output.is_null() {
+        // SAFETY: valid working memory; the verifier knows the output's type.
+        unsafe { bpf_seq_write(output.pointer().cast(), (&raw const (*scratch).glance).cast(), 8) };
     }
 }
 

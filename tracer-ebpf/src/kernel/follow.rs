@@ -139,17 +139,19 @@ fn is_wanted(key: *const Wanted) -> bool {
     WANTED.get_ptr(unsafe { &*key }).is_some()
 }
 
-/// Carries out what the agent has decided of this task.
+/// Carries out what the agent has decided of this task. Whether a record of that is in the ring.
 #[inline(always)]
-pub fn decided(task: Object, errand: u32) {
-    let Some(row) = tree::find(task) else { return };
+pub fn decided(task: Object, errand: u32) -> bool {
+    let Some(row) = tree::find(task) else { return false };
     let (tid, tgid) = (tree::tid(task), tree::tgid(task));
     if (errand == PROCESSES) != (tid == tgid) {
-        return;
+        return false;
     }
     // SAFETY: a valid map value.
     let group = u64::from(unsafe { (*row).group });
-    let Some(decision) = DECIDED.get_ptr(group).or_else(|| DECIDED.get_ptr(ALONE | u64::from(tgid))) else { return };
+    let Some(decision) = DECIDED.get_ptr(group).or_else(|| DECIDED.get_ptr(ALONE | u64::from(tgid))) else {
+        return false;
+    };
     // SAFETY: a valid map value.
     let (leave, into) = unsafe { ((*decision).leave, (*decision).group) };
     if leave == 0 {
@@ -163,6 +165,7 @@ pub fn decided(task: Object, errand: u32) {
     if let Some(found) = FOUND.get_ptr_mut(0) {
         fetch_add(found, 1);
     }
+    leave != 0 && tid == tgid
 }
 
 /// Value of the errand for processes, after their other threads.

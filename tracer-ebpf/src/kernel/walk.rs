@@ -16,7 +16,9 @@ use crate::kernel::{
 pub fn walked(task: Object, output: Object) {
     let decide = errand(Errand::Decide);
     if decide != 0 {
-        follow::decided(task, decide);
+        if follow::decided(task, decide) {
+            emit::pause(output);
+        }
         return;
     }
     found(task);

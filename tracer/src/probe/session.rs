@@ -246,7 +246,8 @@ impl Session {
         }
     }
 
-    fn empty_ring(&mut self) {
+    /// Puts by what waits in the ring.
+    pub(super) fn empty_ring(&mut self) {
         while self.backlog.has_room()
             && let Some(item) = self.ring.next()
         {

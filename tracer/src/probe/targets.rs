@@ -13,11 +13,13 @@ use super::{
     error::ProbeError,
     load::Wire,
     session::{Session, map, map_error, map_mut},
-    walk::Errand,
+    walk::{Errand, LONG, SHORT},
 };
 
 /// Targets named to one walk: half of what the map has room for.
 const AT_ONCE: usize = 2_048;
+/// Passes over all tasks for one decision, at most: two are enough unless somebody forks without end.
+const PASSES: u32 = 4;
 /// Index into the map of switches: `kernel::maps::Switch::Follow` of the kernel program.
 const FOLLOW: u32 = 2;
 
@@ -134,7 +136,11 @@ impl Session {
     fn walk_until_still(&mut self) -> Result<(), ProbeError> {
         loop {
             let before = self.found()?;
-            self.walk()?;
+            // It writes something for each process that is traced, and stops there.
+            self.errand(Errand::Glance, 1)?;
+            let walked = self.walk_in_steps(LONG);
+            self.errand(Errand::Glance, 0)?;
+            walked?;
             if self.found()? == before {
                 return Ok(());
             }
@@ -226,7 +232,14 @@ impl Session {
         };
         let decided: Vec<(u64, Decision)> =
             verdicts.iter().map(|(group, verdict)| (u64::from(*group | UNSURE), decision(*verdict))).collect();
-        decided.chunks(AT_ONCE).try_for_each(|some| self.carry_out(some).map(drop))
+        for some in decided.chunks(AT_ONCE) {
+            // What was forked meanwhile is found by the next pass.
+            let mut passes = PASSES;
+            while self.carry_out(some)? > 0 && passes > 1 {
+                passes -= 1;
+            }
+        }
+        Ok(())
     }
 
     /// Traces a process no longer. Its records, up to one that says so, are left to be drained. Gives how many were removed.
@@ -268,7 +281,7 @@ impl Session {
         }
         let walked = [1, 2].into_iter().try_for_each(|pass| {
             self.errand(Errand::Decide, pass)?;
-            self.walk()
+            self.walk_in_steps(SHORT)
         });
         self.errand(Errand::Decide, 0)?;
         let mut map =

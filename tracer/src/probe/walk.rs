@@ -21,6 +21,11 @@ pub(super) enum Errand {
     Decide = 2,
 }
 
+/// Bytes of the longest piece that a walk writes.
+pub(super) const LONG: usize = size_of::<TableRecord>();
+/// Signs of life of a few processes.
+pub(super) const SHORT: usize = 64;
+
 /// Why a census is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occasion {
@@ -33,11 +38,17 @@ pub enum Occasion {
 impl Session {
     /// Runs the iterator program over every task.
     pub(super) fn walk(&mut self) -> Result<(), ProbeError> {
-        self.walk_with(|_, _| {})
+        self.walk_with(LONG, |_, _| {})
     }
 
-    /// Hands over what the walk writes, in pieces of at most one record; the ring can be emptied between them.
-    fn walk_with(&mut self, mut each: impl FnMut(&mut Self, &[u8])) -> Result<(), ProbeError> {
+    /// As [`Self::walk`], where it may tell more than the ring has room for: it stops whenever it has written so many bytes, and what
+    /// is in the ring is put by.
+    pub(super) fn walk_in_steps(&mut self, most: usize) -> Result<(), ProbeError> {
+        self.walk_with(most, |session, _| session.empty_ring())
+    }
+
+    /// Hands over what the walk writes, in pieces of at most so many bytes; the ring can be emptied between them.
+    fn walk_with(&mut self, most: usize, mut each: impl FnMut(&mut Self, &[u8])) -> Result<(), ProbeError> {
         let program = self.ebpf.program_mut(WALK.program).ok_or(ProbeError::NotInObject(WALK.program))?;
         let file = <&mut Iter>::try_from(program)
             .and_then(|program| {
@@ -47,9 +58,10 @@ impl Session {
             .map_err(|source| attach::program_error(WALK.program, source))?
             .into_file();
         let mut file = file.map_err(|error| ProbeError::Walk(std::io::Error::other(error)))?;
-        let mut piece = [0; size_of::<TableRecord>()];
+        let mut room = [0; LONG];
+        let piece = room.get_mut(..most).unwrap_or_default();
         loop {
-            match file.read(&mut piece).map_err(ProbeError::Walk)? {
+            match file.read(&mut *piece).map_err(ProbeError::Walk)? {
                 0 => return Ok(()),
                 bytes => each(self, &piece[..bytes]),
             }
@@ -64,7 +76,7 @@ impl Session {
     pub fn glance(&mut self, mut sink: impl FnMut(&[u8])) -> Result<(), ProbeError> {
         self.errand(Errand::Glance, 1)?;
         let mut bytes = Vec::new();
-        let walked = self.walk_with(|_, piece| bytes.extend_from_slice(piece));
+        let walked = self.walk_with(LONG, |_, piece| bytes.extend_from_slice(piece));
         self.errand(Errand::Glance, 0)?;
         walked?;
         bytes.chunks_exact(size_of::<TableRecord>()).for_each(&mut sink);
@@ -85,7 +97,7 @@ impl Session {
         self.errand(Errand::Census, reason)?;
         // With something to write after each process the walk stops there, and the ring is emptied before the next one.
         self.errand(Errand::Glance, 1)?;
-        let walked = self.walk_with(|session, _| {
+        let walked = self.walk_with(LONG, |session, _| {
             session.drain(&mut sink);
         });
         self.errand(Errand::Glance, 0)?;

@@ -67,19 +67,47 @@ fn parse(text: &[u8]) -> Vec<Cgroup> {
     text.split(|byte| *byte == b'\n').filter_map(line).collect()
 }
 
+/// Where version 2 is mounted: alone, or beside version 1. It alone has this file at the root of its mount.
+fn unified(root: &Path) -> Option<PathBuf> {
+    let mount = root.join(MOUNT);
+    [mount.clone(), mount.join("unified")].into_iter().find(|at| at.join("cgroup.controllers").exists())
+}
+
+/// Cgroups below the root that are looked at; more than machines have.
+const CGROUPS: usize = 100_000;
+
+/// The kernel's identities of the version 2 cgroups that `fits` says yes to, from outside in: what is below one of them is not
+/// looked at.
+#[must_use]
+pub fn ids_of(root: &Path, mut fits: impl FnMut(&Cgroup) -> bool) -> Vec<u64> {
+    let Some(mount) = unified(root) else { return Vec::new() };
+    let (mut ids, mut waiting, mut seen) = (Vec::new(), vec![PathBuf::from("/")], 0);
+    while let Some(path) = waiting.pop() {
+        seen += 1;
+        if seen > CGROUPS {
+            break;
+        }
+        let folder = mount.join(path.strip_prefix("/").unwrap_or(&path));
+        let cgroup = Cgroup { controllers: String::new(), path };
+        if fits(&cgroup) {
+            ids.extend(fs::metadata(&folder).ok().map(|found| found.ino()));
+            continue;
+        }
+        let below = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let below = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(below.map(|entry| cgroup.path.join(entry.file_name())));
+    }
+    ids
+}
+
 /// The kernel's identity of a version 2 cgroup: the inode of its folder. None if there is no such folder now, or only one of
 /// version 1.
 #[must_use]
 pub fn id_of(root: &Path, path: &Path) -> Option<u64> {
-    let mount = root.join(MOUNT);
     let below = path.strip_prefix(Path::new("/").join(MOUNT)).unwrap_or(path);
     let below = below.strip_prefix("/").unwrap_or(below);
-    // Version 2 alone has this file at the root of its mount.
-    let unified = [mount.clone(), mount.join("unified")]
-        .into_iter()
-        .find(|at| at.join("cgroup.procs").exists() && at.join("cgroup.controllers").exists())?;
     let below = below.strip_prefix("unified").unwrap_or(below);
-    fs::metadata(unified.join(below)).ok().filter(fs::Metadata::is_dir).map(|folder| folder.ino())
+    fs::metadata(unified(root)?.join(below)).ok().filter(fs::Metadata::is_dir).map(|folder| folder.ino())
 }
 
 #[cfg(test)]
@@ -128,5 +156,12 @@ mod tests {
             assert_eq!(id_of(machine.root(), Path::new(path)), Some(inode), "{path}");
         }
         assert_eq!(id_of(machine.root(), Path::new("/b")), None);
+        machine.write("sys/fs/cgroup/unified/x/a/cgroup.procs", "");
+        let below = fs::metadata(machine.root().join("sys/fs/cgroup/unified/x/a")).unwrap().ino();
+        let mut ids = ids_of(machine.root(), |cgroup| cgroup.path.ends_with("a"));
+        ids.sort_unstable();
+        let mut expected = [inode, below];
+        expected.sort_unstable();
+        assert_eq!(ids, expected);
     }
 }

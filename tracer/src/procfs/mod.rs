@@ -11,7 +11,7 @@ mod names;
 mod namespace;
 mod stat;
 
-pub use cgroup::{Cgroup, cgroups_of, id_of};
+pub use cgroup::{Cgroup, cgroups_of, id_of, ids_of};
 pub use container::{container_in, container_of};
 pub use facts::Facts;
 pub use names::Names;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{error::TargetError, user};
 use crate::{
     event::{Container, Name},
-    procfs::{self, Facts, Names},
+    procfs::{self, Cgroup, Facts, Names},
 };
 
 /// Longest name that the kernel keeps, bytes (`TASK_COMM_LEN`, include/linux/sched.h, v6.12, less the terminating zero).
@@ -70,13 +70,33 @@ impl Selector {
             Self::Name(name) => is_named(facts, name.as_bytes()),
             Self::Exe(pattern) => facts.exe().is_some_and(|exe| matches(pattern, exe)),
             Self::Cgroup(path) => facts.cgroups().iter().any(|cgroup| cgroup.is_in(path)),
-            Self::Container(start) => procfs::container_in(facts.cgroups())
+            Self::Container(_) => self.fits_cgroups(facts.cgroups(), names),
+            Self::Unit(_) => self.fits_cgroups(facts.cgroups(), names),
+            Self::Uid { uid, .. } => facts.uid() == Some(*uid),
+        }
+    }
+
+    /// Whether a container or a unit is that of these cgroups.
+    fn fits_cgroups(&self, cgroups: &[Cgroup], names: &mut Names) -> bool {
+        match self {
+            Self::Container(start) => procfs::container_in(cgroups)
                 .is_some_and(|container| is_called(&names.fill(container), start.as_bytes())),
-            Self::Unit(unit) => facts.cgroups().iter().any(|cgroup| {
+            Self::Unit(unit) => cgroups.iter().any(|cgroup| {
                 let systemd = cgroup.controllers.is_empty() || cgroup.controllers == "name=systemd";
                 systemd && cgroup.path.components().any(|part| part.as_os_str().as_bytes() == unit.as_bytes())
             }),
-            Self::Uid { uid, .. } => facts.uid() == Some(*uid),
+            _ => false,
+        }
+    }
+
+    /// The version 2 cgroups of a container or a unit that are there now: of processes in them the kernel is sure.
+    #[must_use]
+    pub fn cgroups(&self, root: &Path, names: &mut Names) -> Vec<u64> {
+        match self {
+            Self::Container(_) | Self::Unit(_) => {
+                procfs::ids_of(root, |cgroup| self.fits_cgroups(std::slice::from_ref(cgroup), names))
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -104,7 +104,9 @@ impl Sift {
         if !process.group.unsure {
             return true;
         }
-        let known = self.procs.get(&process.id).or_else(|| self.groups.get(&process.group.id)).copied();
+        let known = self.procs.get(&process.id).or_else(|| self.groups.get(&process.group.id));
+        let spawner = process.spawner.known.then_some(process.spawner.id);
+        let known = known.or_else(|| self.procs.get(&spawner?)).copied();
         let standing = match known {
             Some(standing) => standing,
             // The exec that the answer was for did not come through.

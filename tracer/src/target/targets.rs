@@ -179,10 +179,13 @@ impl Targets {
     }
 
     /// What the kernel can tell of the selectors.
-    fn tell(&self, session: &mut Session) -> Result<(), TargetError> {
+    fn tell(&mut self, session: &mut Session) -> Result<(), TargetError> {
         let mut follow = Follow::default();
-        for selector in self.selectors().filter(|_| self.follow_new) {
-            match selector.kernel(&self.root) {
+        let Self { wishes, root, names, follow_new, .. } = self;
+        for selector in wishes.iter().map(|wish| &wish.selector).filter(|_| *follow_new) {
+            // One that is new comes to be known when its first process is.
+            follow.cgroups.extend(selector.cgroups(root, names));
+            match selector.kernel(root) {
                 Kernel::Nothing => {}
                 Kernel::Comm(comm) => drop(follow.comms.insert(comm)),
                 Kernel::Uid(uid) => drop(follow.uids.insert(uid)),
@@ -295,6 +298,9 @@ impl Targets {
         let Answers { verdicts, accepted } = self.sift.answers();
         session.decide(&verdicts)?;
         self.decided = Instant::now();
+        if !accepted.is_empty() {
+            self.tell(session)?;
+        }
         // One that was about to exec while the tree that it came from was let go may have been let go with it.
         let pids: Vec<u32> = accepted.iter().map(|process| process.pid).collect();
         let mut lost = session.untraced(&pids)?;

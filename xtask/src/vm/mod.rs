@@ -71,6 +71,8 @@ pub enum Target {
     Cases,
     /// Long random sequences.
     Torture,
+    /// Who is traced.
+    Targets,
 }
 
 impl fmt::Display for Target {
@@ -79,6 +81,7 @@ impl fmt::Display for Target {
             Self::Kernel => "kernel",
             Self::Cases => "cases",
             Self::Torture => "torture",
+            Self::Targets => "targets",
         })
     }
 }

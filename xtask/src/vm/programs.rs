@@ -14,7 +14,7 @@ use super::{Target, archive::Archive};
 use crate::sh;
 
 /// Real programs for tests to start; what is not here is busybox's there.
-const REAL: [&str; 8] = ["cat", "env", "false", "setpriv", "sh", "sleep", "strace", "true"];
+const REAL: [&str; 9] = ["cat", "env", "false", "setpriv", "sh", "sleep", "strace", "true", "unshare"];
 
 pub struct Programs {
     pub archive: Archive,
