@@ -106,7 +106,8 @@ pub fn attach_as(format: &str, args: &[&str]) -> Child {
     let child = command.args(args).stderr(Stdio::inherit()).spawn().expect("it starts");
     // The signals are blocked first and read last of all: from then on it is attached.
     let folder = format!("/proc/{}/fd", child.id());
-    poll(20, "it listens to signals", || {
+    // Long enough for an emulated processor that checks the programs.
+    poll(120, "it listens to signals", || {
         let links = fs::read_dir(&folder).ok()?.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
         links.into_iter().any(|link| link.to_string_lossy().contains("signalfd")).then_some(())
     });
