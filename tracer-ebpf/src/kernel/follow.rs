@@ -29,6 +29,14 @@ pub fn caught(task: Object) -> Option<*mut ProcRow> {
     tree::find(task)
 }
 
+/// Whether the current task is traced still: it may have been let go since its row was looked up. A symbol of its own, so that it
+/// takes no room beside what follows.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn fdtide_still(program: u32) -> u32 {
+    u32::from(program != u32::MAX && tree::find(Object::current()).is_some())
+}
+
 /// Every exec of a process that is not decided upon is a question of its own: what it forks from now on shares the answer.
 #[inline(always)]
 pub fn regroup(row: *mut ProcRow) {
@@ -202,14 +210,18 @@ pub extern "C" fn fdtide_remove(row: *mut ProcRow) -> u32 {
             Some(state) => {
                 let last = table::leave(state);
                 emit::removed(now, row, Some(&raw const (*state).head));
+                // First the process and then its table: who finds the table gone finds the process gone, too.
+                let _ = PROCS.remove(tgid);
                 if last {
                     table::forget(files, state);
                 }
             }
-            None => emit::removed(now, row, None),
+            None => {
+                emit::removed(now, row, None);
+                let _ = PROCS.remove(tgid);
+            }
         }
         forget_held(files, tgid);
-        let _ = PROCS.remove(tgid);
     }
     1
 }

@@ -47,7 +47,10 @@ pub fn changed(program: Program, row: *mut ProcRow, scope: Scope, number: u32, f
     let how = program as u32 | (scope as u32) << SCOPE_SHIFT;
     let (errno, nr) = ((-error) as u32, u32::from(nr));
     // In parts one after the other and not one in the other: the kernel's stack for all of them together is small.
-    if fdtide_changed(row, how, number, errno, nr) == UNKNOWN && fdtide_adopt(row, program as u32) != 0 {
+    if fdtide_changed(row, how, number, errno, nr) == UNKNOWN
+        && follow::fdtide_still(program as u32) != 0
+        && fdtide_adopt(row, program as u32) != 0
+    {
         fdtide_changed(row, how, number, errno, nr);
     }
 }

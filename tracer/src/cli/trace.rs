@@ -279,6 +279,10 @@ impl Trace {
         let from_ns = mem::replace(&mut self.checked_ns, to_ns);
         if missed > 0 {
             self.pipeline.take(Input::Checked(Gap { from_ns, to_ns, missed }));
+            // One of them may have been the exec of a target.
+            if self.targets.is_open() {
+                self.targets.seek(&mut self.session)?;
+            }
         }
         Ok(())
     }

@@ -24,6 +24,9 @@ pub(super) struct Sift {
     groups: HashMap<u32, Standing>,
     /// Tables of processes that are not meant.
     tables: HashSet<TableId>,
+    /// Those among them that have gone: a record of a look that was under way may still come.
+    gone: Vec<TableId>,
+    gone_before: Vec<TableId>,
     /// Verdicts that the kernel has not been told yet.
     waiting: Vec<(u32, Verdict)>,
     /// Targets among them.
@@ -63,8 +66,8 @@ impl Sift {
             }
             Event::Table(event) => {
                 let dropped = self.tables.contains(&event.table.id);
-                if matches!(event.reason, Reason::Left | Reason::Replaced) {
-                    self.tables.remove(&event.table.id);
+                if dropped && matches!(event.reason, Reason::Left | Reason::Replaced) {
+                    self.gone.push(event.table.id);
                 }
                 !dropped
             }
@@ -120,6 +123,11 @@ impl Sift {
             }
         };
         self.procs.insert(process.id, standing);
+        // Forked while the answer was on its way: it has to be given once more.
+        if self.told.contains(&process.group.id) {
+            let verdict = standing.group.map_or(Verdict::Leaves, Verdict::Stays);
+            self.waiting.push((process.group.id, verdict));
+        }
         match standing.group {
             Some(_) => true,
             None => {
@@ -154,8 +162,8 @@ impl Sift {
             // Of one that was never heard of nothing is told at its end.
             None => !process.group.unsure,
         };
-        if let Some(table) = process.table.filter(|_| last) {
-            self.tables.remove(&table);
+        if let Some(table) = process.table.filter(|table| last && self.tables.contains(table)) {
+            self.gone.push(table);
         }
         kept
     }
@@ -164,6 +172,9 @@ impl Sift {
     pub(super) fn answers(&mut self) -> Answers {
         for group in std::mem::take(&mut self.told) {
             self.groups.remove(&group);
+        }
+        for table in std::mem::replace(&mut self.gone_before, std::mem::take(&mut self.gone)) {
+            self.tables.remove(&table);
         }
         self.told = self.waiting.iter().map(|(group, _)| *group).collect();
         Answers { verdicts: std::mem::take(&mut self.waiting), accepted: std::mem::take(&mut self.accepted) }
@@ -174,9 +185,9 @@ impl Sift {
         !self.tables.contains(&table)
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there is nothing to tell, nor to forget.
     pub(super) fn is_idle(&self) -> bool {
-        self.waiting.is_empty()
+        self.waiting.is_empty() && self.told.is_empty() && self.gone.is_empty() && self.gone_before.is_empty()
     }
 }
 

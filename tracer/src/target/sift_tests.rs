@@ -54,9 +54,11 @@ fn a_process_that_is_not_meant_leaves_no_trace_nor_do_its_children() {
     assert_eq!(sift.answers().verdicts, [(40, Verdict::Leaves)]);
     assert!(!kept(&mut sift, &exit(4, &forked, 0, head(2, 3).unused())));
     assert!(!kept(&mut sift, &exit(4, &other, 0, head(1, 3).unused())));
-    assert!(sift.procs.is_empty() && sift.tables.is_empty(), "nothing is remembered of it");
+    assert!(!kept(&mut sift, &snapshot(5, head(1, 3))), "a look that was under way");
     sift.answers();
-    assert!(sift.groups.is_empty());
+    sift.answers();
+    assert!(sift.procs.is_empty() && sift.tables.is_empty() && sift.groups.is_empty(), "nothing is remembered of it");
+    assert!(sift.is_idle());
 }
 
 #[test]
