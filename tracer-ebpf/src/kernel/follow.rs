@@ -4,14 +4,14 @@ use aya_ebpf::helpers::generated::{bpf_get_current_ancestor_cgroup_id, bpf_get_c
 use fdtide_abi::{
     ProcRow,
     event::table_reason,
-    table::{ALONE, COMM, UNSURE, Wanted, proc_flag, wanted},
+    table::{ALONE, COMM, UNSURE, Wanted, flag, proc_flag, wanted},
 };
 
 use crate::kernel::{
     emit,
     handlers::now,
     maps::{CONFIG, DECIDED, FOUND, PROCS, Program, SCRATCH, Scratch, Switch, WANTED, value},
-    read::{Object, constant, fetch_add, offset},
+    read::{Object, constant, exchange, fetch_add, offset},
     slot::forget_held,
     table, tree,
 };
@@ -144,7 +144,8 @@ fn set(key: *mut Wanted, kind: u32, value: u64) {
 #[inline(always)]
 fn is_wanted(key: *const Wanted) -> bool {
     // SAFETY: valid working memory.
-    WANTED.get_ptr(unsafe { &*key }).is_some()
+    let key: &Wanted = unsafe { &*key };
+    WANTED.get_ptr(key).is_some()
 }
 
 /// Carries out what the agent has decided of this task. Whether a record of that is in the ring.
@@ -187,11 +188,12 @@ fn part(row: *const ProcRow, files: Object, tid: u32) {
     if files.is_null() || files.address() == unsafe { (*row).files } {
         return;
     }
-    if let Some(state) = table::find(files)
-        && table::leave(state)
-    {
+    if let Some(state) = table::find(files) {
         // SAFETY: a valid map value.
-        table::end(unsafe { (*state).head.files }, now(), table_reason::LEFT);
+        let (flags, files) = unsafe { ((*state).head.flags, (*state).head.files) };
+        if flags & flag::THREAD != 0 && table::leave(state) {
+            table::end(files, now(), table_reason::LEFT);
+        }
     }
 }
 
@@ -205,6 +207,10 @@ pub extern "C" fn fdtide_remove(row: *mut ProcRow) -> u32 {
     let now = now();
     // SAFETY: `row` and states are valid map values, as the verifier checks.
     unsafe {
+        // It may be about to end, and to say so.
+        if exchange(&raw mut (*row).ended, 1) != 0 {
+            return 0;
+        }
         let (files, tgid) = ((*row).files, (*row).tgid);
         match table::find_id(files, (*row).table_id) {
             Some(state) => {

@@ -23,7 +23,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// Looking at them takes at most one part of so many of the agent's time.
 const SHARE: u32 = 200;
 /// Decisions wait for so long, so that many are carried out by one walk.
-const WAIT: Duration = Duration::from_millis(50);
+const WAIT: Duration = Duration::from_millis(100);
 
 /// A selector, and what it has come to.
 #[derive(Clone, Debug)]
