@@ -4,6 +4,7 @@
 //! tells the kernel which later ones to trace from their exec on, and sorts out those of which only user space can tell that
 //! they were not meant.
 
+mod change;
 mod error;
 mod lookup;
 mod scan;

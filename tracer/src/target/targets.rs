@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     event::{Exec, Place, Process, Seen, decode::decode},
-    probe::{Extent, Follow, Session},
+    probe::{Follow, Session},
     procfs::{self, Facts, Names, Stat},
     record::Input,
 };
@@ -27,20 +27,20 @@ const WAIT: Duration = Duration::from_millis(100);
 
 /// A selector, and what it has come to.
 #[derive(Clone, Debug)]
-struct Wish {
-    selector: Selector,
+pub(super) struct Wish {
+    pub(super) selector: Selector,
     /// The process that an id means.
-    pid: Option<u32>,
+    pub(super) pid: Option<u32>,
 }
 
 /// Which processes are traced, and which are to come.
 #[derive(Debug)]
 pub struct Targets {
-    root: PathBuf,
-    own: u32,
-    wishes: Vec<Wish>,
-    follow_new: bool,
-    names: Names,
+    pub(super) root: PathBuf,
+    pub(super) own: u32,
+    pub(super) wishes: Vec<Wish>,
+    pub(super) follow_new: bool,
+    pub(super) names: Names,
     sift: Sift,
     lookup: Lookup,
     scanned: Instant,
@@ -120,66 +120,8 @@ impl Targets {
         self.tell(session)
     }
 
-    /// One more selector. Gives how many processes fit it now.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::begin`]; if an id fits nobody, too. The selectors are as before then.
-    pub fn add(&mut self, session: &mut Session, selector: Selector) -> Result<usize, TargetError> {
-        if self.selectors().any(|known| *known == selector) {
-            return Ok(0);
-        }
-        let only = [selector.clone()];
-        let found = scan(&self.root, &only, &mut self.names, self.own)?;
-        let pids = found.pids();
-        if pids.is_empty() && (!self.follow_new || matches!(selector, Selector::Pid(_))) {
-            return Err(nobody(&self.root, &only));
-        }
-        let pid = if matches!(selector, Selector::Pid(_)) { pids.first().copied() } else { None };
-        self.wishes.push(Wish { selector, pid });
-        let added = self.tell(session).and_then(|()| self.trace(session, &found.roots(&self.root)));
-        if added.is_err() {
-            self.wishes.pop();
-            self.tell(session)?;
-        }
-        added.map(|()| pids.len())
-    }
-
-    /// One selector fewer: what no other one fits is traced no longer. Gives how many processes that were.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such selector, or the kernel can't be told.
-    pub fn remove(&mut self, session: &mut Session, selector: &Selector) -> Result<u64, TargetError> {
-        let Some(at) = self.selectors().position(|known| known == selector) else {
-            let known: Vec<String> = self.selectors().map(|known| format!("`{known}`")).collect();
-            let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
-            let why = format!("it is not one of those in force: {known}");
-            return Err(TargetError::Selector { text: selector.to_string(), why });
-        };
-        self.wishes.remove(at);
-        self.tell(session)?;
-        let mut removed = 0;
-        for pid in session.targets()? {
-            if !self.wants(pid) {
-                removed += session.remove(pid, Extent::Tree)?;
-            }
-        }
-        Ok(removed)
-    }
-
-    /// Whether a process is a target for its own sake.
-    fn wants(&mut self, pid: u32) -> bool {
-        let facts = Facts::of(&self.root, pid);
-        let names = &mut self.names;
-        self.wishes.iter().any(|wish| match wish.selector {
-            Selector::Pid(_) => wish.pid == Some(pid),
-            _ => wish.selector.fits(&facts, names),
-        })
-    }
-
     /// What the kernel can tell of the selectors.
-    fn tell(&mut self, session: &mut Session) -> Result<(), TargetError> {
+    pub(super) fn tell(&mut self, session: &mut Session) -> Result<(), TargetError> {
         let mut follow = Follow::default();
         let Self { wishes, root, names, follow_new, .. } = self;
         for selector in wishes.iter().map(|wish| &wish.selector).filter(|_| *follow_new) {
@@ -227,7 +169,7 @@ impl Targets {
         traced.map(|()| found.pids().len())
     }
 
-    fn trace(&self, session: &mut Session, pids: &[u32]) -> Result<(), TargetError> {
+    pub(super) fn trace(&self, session: &mut Session, pids: &[u32]) -> Result<(), TargetError> {
         let new = session.untraced(pids)?;
         if !new.is_empty() {
             // Those that are missing then have ended meanwhile.

@@ -1,0 +1,71 @@
+//! Selectors that come and go while the trace runs.
+
+use super::{
+    Selector, TargetError, Targets,
+    scan::{nobody, scan},
+    targets::Wish,
+};
+use crate::{
+    probe::{Extent, Session},
+    procfs::Facts,
+};
+
+impl Targets {
+    /// One more selector. Gives how many processes fit it now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::begin`]; if an id fits nobody, too. The selectors are as before then.
+    pub fn add(&mut self, session: &mut Session, selector: Selector) -> Result<usize, TargetError> {
+        if self.selectors().any(|known| *known == selector) {
+            return Ok(0);
+        }
+        let only = [selector.clone()];
+        let found = scan(&self.root, &only, &mut self.names, self.own)?;
+        let pids = found.pids();
+        if pids.is_empty() && (!self.follow_new || matches!(selector, Selector::Pid(_))) {
+            return Err(nobody(&self.root, &only));
+        }
+        let pid = if matches!(selector, Selector::Pid(_)) { pids.first().copied() } else { None };
+        self.wishes.push(Wish { selector, pid });
+        let added = self.tell(session).and_then(|()| self.trace(session, &found.roots(&self.root)));
+        if added.is_err() {
+            self.wishes.pop();
+            self.tell(session)?;
+        }
+        added.map(|()| pids.len())
+    }
+
+    /// One selector fewer: what no other one fits is traced no longer. Gives how many processes that were.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such selector, or the kernel can't be told.
+    pub fn remove(&mut self, session: &mut Session, selector: &Selector) -> Result<u64, TargetError> {
+        let Some(at) = self.selectors().position(|known| known == selector) else {
+            let known: Vec<String> = self.selectors().map(|known| format!("`{known}`")).collect();
+            let known = if known.is_empty() { "there is none".to_owned() } else { known.join(", ") };
+            let why = format!("it is not one of those in force: {known}");
+            return Err(TargetError::Selector { text: selector.to_string(), why });
+        };
+        self.wishes.remove(at);
+        self.tell(session)?;
+        let mut removed = 0;
+        for pid in session.targets()? {
+            if !self.wants(pid) {
+                removed += session.remove(pid, Extent::Tree)?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Whether a process is a target for its own sake.
+    fn wants(&mut self, pid: u32) -> bool {
+        let facts = Facts::of(&self.root, pid);
+        let names = &mut self.names;
+        self.wishes.iter().any(|wish| match wish.selector {
+            Selector::Pid(_) => wish.pid == Some(pid),
+            _ => wish.selector.fits(&facts, names),
+        })
+    }
+}
