@@ -332,6 +332,13 @@ fn compare(look: &mut Look, number: u32) {
         if !scan(look, chunk) {
             return;
         }
+        let scan = &raw const (*look.scratch).scan;
+        if (*scan).highest != NO_NUMBER {
+            let highest = (*look.cursor()).base + (*scan).highest;
+            if (*request).highest == NO_NUMBER || (*request).highest < highest {
+                (*request).highest = highest;
+            }
+        }
         if scope == Scope::Gone as u32 {
             if (*look.cursor()).base < FILLED {
                 fdtide_filled(look.scratch, chunk);
@@ -339,7 +346,6 @@ fn compare(look: &mut Look, number: u32) {
             words(look, pass::CLEARS);
             return;
         }
-        let scan = &raw const (*look.scratch).scan;
         let (mut clears, mut sets) = ((*scan).clears, (*scan).sets);
         if number != NO_NUMBER && scope == Scope::Number as u32 {
             let bit = 1 << (number & 63);
@@ -354,12 +360,6 @@ fn compare(look: &mut Look, number: u32) {
                 if clears == bit && (*scan).words == 1 {
                     clears = 0;
                 }
-            }
-        }
-        if (*scan).highest != NO_NUMBER {
-            let highest = (*look.cursor()).base + (*scan).highest;
-            if (*request).highest == NO_NUMBER || (*request).highest < highest {
-                (*request).highest = highest;
             }
         }
         if clears != 0 {
