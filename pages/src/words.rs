@@ -28,9 +28,9 @@ impl Does {
     /// `None` for a verb that this table does not know; a test looks for that.
     pub fn of(verb: &str) -> Option<Self> {
         match verb {
-            "run" | "attach" | "top" | "record" | "scale" | "audit" => Some(Self::Traces),
+            "run" | "attach" | "top" | "record" | "agent" | "scale" | "audit" => Some(Self::Traces),
             "doctor" => Some(Self::Tries),
-            "report" | "export" | "check" | "compare" | "init-ci" => Some(Self::Reads),
+            "report" | "export" | "check" | "compare" | "init-ci" | "ctl" => Some(Self::Reads),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! The way is one direction: kernel, records, [`event`], [`model`], report, [`sink`].
 
+pub mod agent;
 pub mod cli;
 pub mod event;
 pub mod gate;

@@ -301,11 +301,15 @@ pub fn closing(stopped: &Stopped, root: Option<RootEnd>, oom: Option<&OomCounter
     let kills = oom.and_then(OomCounter::kills);
     let oom = kills.map(|kills| OomKills { count: kills.count, whole_system: kills.whole_system });
     let counted = counted(stopped);
-    Closing { at_ns: counted.at_ns, counted, agent: agent().ok(), root, oom }
+    Closing { at_ns: counted.at_ns, counted, agent: own_use().ok(), root, oom }
 }
 
 /// What fdtide itself uses now.
-fn agent() -> io::Result<Agent> {
+///
+/// # Errors
+///
+/// When /proc can't be read.
+pub fn own_use() -> io::Result<Agent> {
     let statm = fs::read_to_string("/proc/self/statm")?;
     let pages: u64 = statm.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
     // SAFETY: no preconditions.

@@ -4,10 +4,12 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
+mod agent;
 mod audit;
 mod scale;
 mod targets;
 
+pub(super) use agent::{AgentArgs, Ask, CtlArgs};
 pub(super) use audit::{AuditArgs, AuditFormat};
 pub(super) use scale::{ScaleArgs, Shape};
 pub(super) use targets::TargetArgs;
@@ -98,6 +100,12 @@ pub(super) enum Verb {
     /// Keep the last stretch of a trace, and write it to a file when something happens
     #[command(after_help = RECORD_EXAMPLES)]
     Record(RecordArgs),
+    /// Trace all day, unattended, as a configuration says
+    #[command(after_help = agent::AGENT_EXAMPLES)]
+    Agent(AgentArgs),
+    /// Ask a running agent, or tell it something
+    #[command(after_help = agent::CTL_EXAMPLES)]
+    Ctl(CtlArgs),
     /// The report of a recording: the same as live
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
@@ -134,7 +142,7 @@ pub(super) struct RecordArgs {
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = bytes)]
     pub max_bytes: u64,
     /// Dump when this happens: `failure`, `headroom<N`; SIGUSR1 always does
-    #[arg(long, value_name = "WHAT", value_parser = trigger)]
+    #[arg(long, value_name = "WHAT", value_parser = Trigger::from_str)]
     pub on: Vec<Trigger>,
     /// Folder for dumps, and for the segments until then
     #[arg(short, long, value_name = "DIR", default_value = ".")]
@@ -348,17 +356,6 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).filter(|size| *size >= 1 << 16).ok_or_else(|| "at least 64K".to_owned())
 }
 
-/// `failure`, or `headroom<N`.
-fn trigger(text: &str) -> Result<Trigger, String> {
-    match text.strip_prefix("headroom<") {
-        Some(least) => {
-            least.parse().map(Trigger::Headroom).map_err(|_| format!("`{least}` is no number of descriptors"))
-        }
-        None if text == "failure" => Ok(Trigger::Failure),
-        None => Err("use `failure` or `headroom<N`".to_owned()),
-    }
-}
-
 impl Common {
     /// What nobody has said anything about.
     pub(super) fn unsaid() -> Result<Self, clap::Error> {
@@ -409,9 +406,9 @@ mod tests {
     fn sizes_and_triggers_are_checked() {
         assert_eq!((bytes("64K"), bytes("256M"), bytes("2g")), (Ok(1 << 16), Ok(1 << 28), Ok(1 << 31)));
         assert!(bytes("1K").is_err() && bytes("M").is_err() && bytes("99999999999G").is_err() && bytes("").is_err());
-        assert_eq!(trigger("headroom<100"), Ok(Trigger::Headroom(100)));
-        assert_eq!(trigger("failure"), Ok(Trigger::Failure));
-        assert!(trigger("headroom<x").is_err() && trigger("smoke").is_err());
+        assert_eq!(Trigger::from_str("headroom<100"), Ok(Trigger::Headroom(100)));
+        assert_eq!(Trigger::from_str("failure"), Ok(Trigger::Failure));
+        assert!(Trigger::from_str("headroom<x").is_err() && Trigger::from_str("smoke").is_err());
         assert!(Cli::try_parse_from(["fdtide", "record"]).is_err());
         assert!(Cli::try_parse_from(["fdtide", "record", "-p", "1", "--", "true"]).is_err());
         let cli = Cli::try_parse_from(["fdtide", "record", "--on", "failure", "--", "ls", "-l"]).unwrap();

@@ -1,16 +1,19 @@
 //! The command line: definitions, validated options, one function per verb.
 
+mod agent;
 mod args;
 mod attach;
 mod audit;
 mod check;
 mod compare;
+mod ctl;
 mod doctor;
 mod export;
 mod fail;
 mod gate;
 mod gate_args;
 mod init_ci;
+mod keeper;
 mod launch;
 mod load;
 mod progress;
@@ -47,13 +50,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return fail::usage(&error, &args),
     };
-    fail::init_log(cli.debug);
+    // The agent has logs of its own.
+    if !matches!(cli.verb, Verb::Agent(_)) {
+        fail::init_log(cli.debug);
+    }
     match cli.verb {
         Verb::Run(options) => run::run(&options, cli.debug),
         Verb::Attach(options) => attach::attach(&options, cli.debug),
         Verb::Report(options) => report::report(&options),
         Verb::Export(options) => export::export(&options),
         Verb::Record(options) => record::record(&options, cli.debug),
+        Verb::Agent(options) => agent::agent(&options),
+        Verb::Ctl(options) => ctl::ctl(&options),
         Verb::Check(options) => check::check(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::InitCi(options) => init_ci::init_ci(&options),

@@ -1,12 +1,13 @@
 //! `fdtide record`: a flight recorder.
 
-use std::{cell::RefCell, process::ExitCode, rc::Rc};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 
 use super::{
     args::{Common, Format, RecordArgs},
     fail,
+    keeper::Keeper,
     launch::{self, Held, Refusal, Running},
     progress::{Progress, clock},
     signals::{self, Signal, Signals},
@@ -15,9 +16,7 @@ use super::{
 use crate::{
     event::Exit,
     model::RootEnd,
-    pipeline,
-    probe::session::boot_ns,
-    record::{Flight, Keep, Shared, Tap},
+    record::{Flight, Keep, Tap},
     sink::text::words::count,
 };
 
@@ -47,7 +46,7 @@ fn try_record(args: &RecordArgs, debug: bool) -> anyhow::Result<u8> {
     };
     let running = match held.map(Held::release).transpose().context("failed to start the command")? {
         Some(Err(refusal)) => {
-            recorder.flight.borrow_mut().discard();
+            recorder.keeper.discard();
             return Ok(refused(args, &refusal));
         }
         Some(Ok(running)) => Some(running),
@@ -78,7 +77,7 @@ fn refused(args: &RecordArgs, refusal: &Refusal) -> u8 {
 
 struct Recorder {
     trace: Trace,
-    flight: Shared,
+    keeper: Keeper,
     signals: Signals,
     progress: Progress,
 }
@@ -107,16 +106,15 @@ impl Recorder {
             triggers: args.on.clone(),
         };
         let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let mut flight = None;
+        let mut keeper = None;
         let mut trace = Trace::start_with(&common, command, debug, |start| {
             let made = Flight::create(&args.output, keep, start.clone()).with_context(|| {
                 format!("failed to record below `{}`: name a folder that can be written", args.output.display())
             })?;
-            let shared: Shared = Rc::new(RefCell::new(made));
-            flight = Some(Rc::clone(&shared));
-            Ok(Some(Box::new(shared) as Box<dyn Tap>))
+            let tap = Box::new(keeper.insert(Keeper::new(made)).shared()) as Box<dyn Tap>;
+            Ok(Some(tap))
         })?;
-        let flight = flight.context("failed to begin a recording")?;
+        let keeper = keeper.context("failed to begin a recording")?;
         trace.mute();
         match held {
             Some(held) => trace.waiting(held.pid())?,
@@ -127,7 +125,7 @@ impl Recorder {
         drop(entered);
         // A command has the terminal to itself.
         let progress = if held.is_some() { Progress::hidden() } else { Progress::new(None) };
-        Ok((Recorder { trace, flight, signals, progress }, runtime))
+        Ok((Recorder { trace, keeper, signals, progress }, runtime))
     }
 
     /// Takes records until the command, or the tree, has ended, or a signal ends the trace.
@@ -157,36 +155,21 @@ impl Recorder {
             return;
         }
         let elapsed = self.progress.elapsed();
-        let (processes, dumps) = (self.trace.alive() as u64, self.flight.borrow().dumps().len() as u64);
+        let (processes, dumps) = (self.trace.alive() as u64, self.keeper.dumps().len() as u64);
         let (processes, dumps) = (count(processes, "process"), count(dumps, "dump"));
         self.progress.at(0, format!("{} · {processes} · {dumps} · SIGUSR1 dumps, Ctrl-C ends it", clock(elapsed)));
     }
 
     /// A new segment, or a dump, if it is time.
     fn tend(&mut self) -> anyhow::Result<()> {
-        let now_ns = boot_ns();
-        let due = self.flight.borrow_mut().is_due(now_ns);
-        if let Some(why) = due {
-            self.dump(why)?;
+        match self.keeper.tend(&mut self.trace)? {
+            Some(why) => self.dump(why),
+            None => Ok(()),
         }
-        if self.flight.borrow().is_full(now_ns) {
-            // What waits belongs before the state that the segment begins with.
-            self.trace.take()?;
-            let state = self.trace.state(true)?;
-            let rotated = self.flight.borrow_mut().rotate(now_ns, &state);
-            if let Err(error) = rotated {
-                self.flight.borrow_mut().failed(&error);
-            }
-            self.trace.tell_places();
-        }
-        Ok(())
     }
 
     fn dump(&mut self, why: &str) -> anyhow::Result<()> {
-        self.trace.take()?;
-        let tables = self.trace.state(false)?;
-        let closing = pipeline::closing(&self.trace.session().coverage()?, None, None);
-        match self.flight.borrow_mut().dump(why, &tables, &closing) {
+        match self.keeper.dump(&mut self.trace, why)? {
             Ok(path) => self.progress.aside(|| fail::say(&format!("dumped to `{}`", path.display()))),
             Err(error) => self.progress.aside(|| {
                 log::warn!("failed to dump the recording: {error}; the recorder goes on");
@@ -196,10 +179,10 @@ impl Recorder {
     }
 
     fn finish(self, root: Option<RootEnd>) -> anyhow::Result<()> {
-        let Recorder { trace, flight, progress, .. } = self;
+        let Recorder { trace, keeper, progress, .. } = self;
         drop(progress);
         trace.finish(root)?;
-        if let Some(path) = flight.borrow().dumps().last() {
+        if let Some(path) = keeper.dumps().last() {
             fail::say(&format!("the last of it is in `{0}`; `fdtide report {0}` tells", path.display()));
         }
         Ok(())

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     event::{Descriptor, Event, decode::decode},
     kernel::oom::OomCounter,
-    model::{Gap, LiveView, Options, Report, RootEnd},
+    model::{ExecRecord, Gap, LiveView, Options, Report, RootEnd},
     pipeline::{self, Pipeline},
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
@@ -56,6 +56,8 @@ pub(super) struct Trace {
     lag: Duration,
     /// The reader of streamed results has gone.
     deaf: bool,
+    /// Exec records that are complete, for a verb that does not write them as they come.
+    kept: Option<Vec<ExecRecord>>,
     /// Names user stacks, where they are asked for.
     stacks: Option<Stacks>,
     /// A last census is taken at the end.
@@ -138,6 +140,7 @@ impl Trace {
             checked_ns: boot_ns(),
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
+            kept: None,
             deserted: false,
             targets: Targets::new(Path::new("/"), Vec::new(), false),
             waiting: None,
@@ -230,6 +233,21 @@ impl Trace {
     /// Nobody reads the exec records.
     pub(super) fn mute(&mut self) {
         self.deaf = true;
+    }
+
+    /// Exec records are not written as they come, but kept for [`Self::completed`].
+    pub(super) fn keep(&mut self) {
+        self.kept = Some(Vec::new());
+    }
+
+    /// Exec records completed since the last call.
+    pub(super) fn completed(&mut self) -> Vec<ExecRecord> {
+        self.kept.as_mut().map(mem::take).unwrap_or_default()
+    }
+
+    /// What it all goes through after the kernel.
+    pub(super) fn pipeline(&mut self) -> &mut Pipeline {
+        &mut self.pipeline
     }
 
     /// Traced processes that have not ended. None where the kernel knows of none any more, though the records of some ends
@@ -339,6 +357,9 @@ impl Trace {
 
     /// Writes exec records that are complete, where they are wanted at once.
     fn stream(&mut self) -> anyhow::Result<()> {
+        if let Some(kept) = &mut self.kept {
+            kept.append(&mut self.pipeline.drain_completed());
+        }
         for record in self.pipeline.drain_completed() {
             if self.deaf {
                 break;
@@ -359,18 +380,37 @@ impl Trace {
     }
 
     /// Detaches, writes what is left to write, and gives the report; without its execs if they were streamed.
-    pub(super) fn finish(mut self, root: Option<RootEnd>) -> anyhow::Result<Report> {
+    pub(super) fn finish(self, root: Option<RootEnd>) -> anyhow::Result<Report> {
+        let (ended, rest) = self.end(root)?;
+        results::write(ended.report, rest, ended.format, ended.output, ended.deaf)
+    }
+
+    /// Detaches, and gives the report and the exec records that were completed last.
+    pub(super) fn report(self) -> anyhow::Result<(Report, Vec<ExecRecord>)> {
+        self.end(None).map(|(ended, rest)| (ended.report, rest))
+    }
+
+    fn end(mut self, root: Option<RootEnd>) -> anyhow::Result<(Ended, Vec<ExecRecord>)> {
         self.take()?;
         self.check()?;
         if self.last_census && self.alive() > 0 {
             self.census(Occasion::End)?;
         }
+        let mut rest = self.completed();
         let Self { session, ring, mut pipeline, mut targets, format, output, deaf, oom, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);
         let stopped = session.stop(|bytes| targets.take(bytes, &mut |input| pipeline.take(input)))?;
         pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, root, oom.as_ref()))));
-        let rest = pipeline.drain_completed();
-        results::write(pipeline.finish(), rest, format, output, deaf)
+        rest.append(&mut pipeline.drain_completed());
+        Ok((Ended { report: pipeline.finish(), format, output, deaf }, rest))
     }
+}
+
+/// What is left of a trace.
+struct Ended {
+    report: Report,
+    format: Format,
+    output: Output,
+    deaf: bool,
 }

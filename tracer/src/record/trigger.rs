@@ -1,6 +1,9 @@
 //! What a flight recorder is to keep its recording for.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    str::FromStr,
+};
 
 use crate::event::{Event, Head, Reason, TableId};
 
@@ -11,6 +14,21 @@ pub enum Trigger {
     Failure,
     /// A table has come so close to its soft limit: fewer numbers left than this.
     Headroom(u32),
+}
+
+/// `failure`, or `headroom<N`.
+impl FromStr for Trigger {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("headroom<") {
+            Some(least) => {
+                least.parse().map(Self::Headroom).map_err(|_| format!("`{least}` is no number of descriptors"))
+            }
+            None if text == "failure" => Ok(Self::Failure),
+            None => Err(format!("`{text}` is no trigger: use `failure` or `headroom<N`")),
+        }
+    }
 }
 
 /// Looks out for triggers.

@@ -1,0 +1,84 @@
+//! `[alerts]`: what is done when something fails.
+
+use serde::Deserialize;
+
+use super::Time;
+
+/// What is done when descriptors can't be made, or soon can't be.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Alerts {
+    /// Command that is run when a descriptor could not be made: program and arguments, no shell.
+    pub on_failure: Vec<String>,
+    /// Command that is run when a table comes near its soft limit.
+    pub on_headroom: Vec<String>,
+    /// What near is: fewer numbers left than this, or than this share of the limit.
+    pub headroom: Option<Headroom>,
+    /// Where an alert is posted to, as JSON.
+    pub webhook: Option<String>,
+    /// Alerts of one cause are at least so far apart.
+    pub every: Time,
+    /// A command or a post that takes longer is given up.
+    pub timeout: Time,
+    /// So many at a time.
+    pub at_once: usize,
+}
+
+impl Default for Alerts {
+    fn default() -> Self {
+        Alerts {
+            on_failure: Vec::new(),
+            on_headroom: Vec::new(),
+            headroom: None,
+            webhook: None,
+            every: Time::seconds(300),
+            timeout: Time::seconds(10),
+            at_once: 2,
+        }
+    }
+}
+
+/// How near is near: `100` or `20%`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Written")]
+pub enum Headroom {
+    /// Fewer numbers left than this.
+    Below(u32),
+    /// Fewer per cent of the soft limit left than this.
+    Percent(u32),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a number of descriptors as in 100, or a share of the limit as in \"20%\"")]
+enum Written {
+    Number(u32),
+    Text(String),
+}
+
+impl TryFrom<Written> for Headroom {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Headroom, String> {
+        match written {
+            Written::Number(least) => Ok(Headroom::Below(least)),
+            Written::Text(text) => {
+                let share = text.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+                let share = share.filter(|share| (1..=100).contains(share)).map(Headroom::Percent);
+                share.or_else(|| text.parse().ok().map(Headroom::Below)).ok_or_else(|| {
+                    format!("`{text}` is neither a number of descriptors nor a share: use 100 or \"20%\"")
+                })
+            }
+        }
+    }
+}
+
+impl Headroom {
+    /// Whether so many numbers left of this limit are too few.
+    #[must_use]
+    pub fn is_near(self, left: u32, soft: u32) -> bool {
+        match self {
+            Headroom::Below(least) => left < least,
+            Headroom::Percent(share) => u64::from(left) * 100 < u64::from(soft) * u64::from(share),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `[targets]` and `[trace]`: whom to trace, and how.
+
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::Time;
+
+/// Whom to trace.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Targets {
+    /// Who; with nobody the agent waits for `fdtide ctl add`.
+    pub follow: Vec<Target>,
+    /// Processes that come later and match are followed too.
+    pub follow_new: bool,
+}
+
+impl Default for Targets {
+    fn default() -> Self {
+        Targets { follow: Vec::new(), follow_new: true }
+    }
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Target {
+    /// A process, with all its descendants.
+    Pid(u32),
+}
+
+impl TryFrom<String> for Target {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Target, String> {
+        let number = text.strip_prefix("pid:").and_then(|number| number.parse().ok());
+        number
+            .filter(|pid| *pid > 0)
+            .map(Target::Pid)
+            .ok_or_else(|| format!("`{text}` names no target: use `pid:4242`"))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Pid(pid) => write!(f, "pid:{pid}"),
+        }
+    }
+}
+
+/// How to trace.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TraceConfig {
+    /// Way of hooking; the first that proves itself where nothing is said.
+    pub backend: Option<BackendName>,
+    /// A level counts as settled once it has been still for this long.
+    pub settle: Time,
+    /// A crest of so many descriptors gets a census.
+    pub census_at: u32,
+    /// Note when each descriptor was opened.
+    pub ages: bool,
+}
+
+impl Default for TraceConfig {
+    fn default() -> Self {
+        TraceConfig { backend: None, settle: Time(std::time::Duration::from_millis(50)), census_at: 256, ages: false }
+    }
+}
+
+/// A way of hooking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendName {
+    /// Trampolines at the functions that change a table.
+    Fentry,
+    /// Probes at the same functions.
+    Kprobe,
+    /// The exit of every syscall.
+    Syscall,
+}

@@ -1,0 +1,55 @@
+//! Who is told what the agent sees.
+
+use serde_json::Value;
+
+use super::Config;
+use crate::{
+    event::Event,
+    model::{Agent, ExecRecord, LiveView, Report},
+    record::{Counted, Input},
+};
+
+/// Somebody who hands on what the agent sees: metrics, segments, alerts. It runs between two looks into the ring, so nothing
+/// of it may wait for anybody: what takes time belongs on a thread of its own, behind a queue with an end.
+pub trait Exporter {
+    /// For logs and `ctl status`: one word.
+    fn name(&self) -> &'static str;
+
+    /// An input of the trace, before the model has taken it, redacted if that is asked for. `event` is what a record or a
+    /// look was decoded to.
+    fn input(&mut self, _input: &Input<'_>, _event: Option<&Event>) {}
+
+    /// An exec record is complete: its image has ended.
+    fn exec(&mut self, _record: &ExecRecord) {}
+
+    /// About once a second: how things are now.
+    fn tick(&mut self, _now: &Now<'_>) {}
+
+    /// The configuration was read again. Sentences on what can't change before a restart, for the log.
+    fn reload(&mut self, _config: &Config) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What `ctl status` shows of it; null for nothing.
+    fn status(&self) -> Value {
+        Value::Null
+    }
+
+    /// The trace has ended, and this is what it came to. What waits is handed on now, in two seconds at most.
+    fn finish(&mut self, _report: &Report) {}
+}
+
+/// How things are at a tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Now<'a> {
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// Tables as they were looked at just now, and what happened last.
+    pub live: &'a LiveView,
+    /// What the kernel program has counted so far.
+    pub counted: &'a Counted,
+    /// Records that could not be read so far.
+    pub skipped: u64,
+    /// What the agent itself uses; none where that can't be read.
+    pub agent: Option<Agent>,
+}

@@ -1,0 +1,11 @@
+//! The unattended agent, `fdtide agent`: its configuration, its logs, the words of its control socket, its alerts, and who is
+//! told what it sees. The trace itself is led by `cli`, as for every verb.
+
+pub mod config;
+pub mod control;
+mod exporter;
+pub mod logs;
+pub mod notify;
+
+pub use config::Config;
+pub use exporter::{Exporter, Now};

@@ -1,0 +1,94 @@
+//! What the agent answers on its control socket.
+
+use super::service::Service;
+use crate::{
+    agent::{
+        config::Target,
+        control::{Answer, Request, Status},
+    },
+    model::rfc3339,
+    pipeline,
+    probe::{Occasion, session::boot_ns},
+    record::{Input, Note},
+};
+
+/// Longest mark, bytes.
+const MARK_MAX: usize = 1024;
+
+impl Service {
+    /// Does what is asked.
+    pub(super) fn answer(&mut self, request: Request) -> Answer {
+        match self.act(request) {
+            Ok(answer) => answer,
+            Err(error) => Answer::refused(format!("{error:#}")),
+        }
+    }
+
+    fn act(&mut self, request: Request) -> anyhow::Result<Answer> {
+        Ok(match request {
+            Request::Status => {
+                let status = self.status()?;
+                Answer { status: Some(Box::new(status)), ..Answer::done("") }
+            }
+            Request::Add { target } => match Target::try_from(target) {
+                Ok(target) => {
+                    self.add(target)?;
+                    Answer::done(format!("following {target}"))
+                }
+                Err(why) => Answer::refused(why),
+            },
+            Request::Remove { target } => Answer::refused(format!("`{target}` can't be removed yet")),
+            Request::Census => {
+                self.trace.census(Occasion::Asked)?;
+                Answer::done("a census was taken")
+            }
+            Request::Dump => {
+                let path = self.dump("asked")?.display().to_string();
+                Answer { path: Some(path.clone()), ..Answer::done(format!("dumped to `{path}`")) }
+            }
+            Request::Mark { text } => self.mark(text),
+            Request::Log { level } => {
+                self.logs.set(level);
+                self.level = level;
+                Answer::done("so much is logged from now on, until the next reload")
+            }
+        })
+    }
+
+    fn mark(&mut self, text: String) -> Answer {
+        let text = text.trim();
+        if text.is_empty() || text.len() > MARK_MAX {
+            return Answer::refused(format!("a mark has 1 to {MARK_MAX} bytes"));
+        }
+        self.marks += 1;
+        tracing::info!("mark: {text}");
+        self.trace.pipeline().take(Input::Note(Note { at_ns: boot_ns(), text: text.to_owned() }));
+        Answer::done(format!("marked `{text}`"))
+    }
+
+    fn status(&mut self) -> anyhow::Result<Status> {
+        let (live, status) = self.trace.look()?;
+        let start = self.trace.pipeline().start();
+        let exporters = self.exporters.borrow();
+        Ok(Status {
+            version: start.version.clone(),
+            pid: std::process::id(),
+            since: rfc3339(start.anchor.wall_unix_ns),
+            backend: status.backend,
+            targets: self.targets.iter().map(ToString::to_string).collect(),
+            processes: live.processes as u64,
+            tables: live.tables.len() as u64,
+            execs: live.execs_total,
+            failures: live.tables.iter().map(|table| table.failures).sum(),
+            lost: status.lost,
+            missed: status.missed,
+            skipped: status.skipped,
+            agent: pipeline::own_use().ok(),
+            marks: self.marks,
+            level: self.level,
+            trouble: self.trouble.clone(),
+            exporters: exporters.iter().map(|exporter| (exporter.name().to_owned(), exporter.status())).collect(),
+            ..Status::default()
+        })
+    }
+}

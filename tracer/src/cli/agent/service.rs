@@ -1,0 +1,288 @@
+//! The agent's loop: records, signals, requests and the clock, one after the other on one thread.
+
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use anyhow::Context as _;
+
+use super::fan::{Exporters, Fan};
+use crate::{
+    agent::{
+        Config, Exporter, Now,
+        config::{BackendName, RecordConfig, ReportFormat, Target},
+        control::{Asked, Server},
+        logs::Logs,
+        notify::Notify,
+    },
+    cli::{
+        args::{BackendChoice, CensusAt, Common, DepthChoice, Format},
+        keeper::Keeper,
+        results,
+        signals::{self, Signals},
+        sink_file::Output,
+        trace::Trace,
+    },
+    pipeline,
+    probe::Occasion,
+    record::{Depth, Flight, Keep, Start, Tap},
+    sink::text::words::count,
+};
+
+/// Signals that the agent hears.
+const HEARD: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGQUIT, libc::SIGHUP, libc::SIGUSR1];
+
+/// A running agent.
+pub(super) struct Service {
+    pub path: PathBuf,
+    pub config: Config,
+    pub logs: Logs,
+    pub trace: Trace,
+    pub keeper: Option<Keeper>,
+    pub exporters: Exporters,
+    pub targets: Vec<Target>,
+    pub notify: Notify,
+    pub marks: u64,
+    /// Present level of logs.
+    pub level: crate::agent::config::Level,
+    /// What is wrong now.
+    pub trouble: Vec<String>,
+}
+
+/// Who is told what the agent sees, in this order. Each section of the configuration that names somebody has its line here.
+fn exporters(_config: &Config) -> anyhow::Result<Vec<Box<dyn Exporter>>> {
+    // [metrics]: the Prometheus endpoint.
+    // [otlp]: pushes.
+    // [segments]: rows for a fleet.
+    Ok(Vec::new())
+}
+
+/// Runs the agent to its end.
+pub(super) fn serve(path: &Path, config: Config, logs: Logs) -> anyhow::Result<()> {
+    let set = signals::block(HEARD).context("failed to block signals")?;
+    let runtime = Trace::runtime()?;
+    runtime.block_on(async {
+        let server = match config.control.socket.as_os_str() {
+            none if none.is_empty() => None,
+            _ => Some(Server::bind(&config.control.socket)?),
+        };
+        let mut service = Service::start(path, config, logs)?;
+        let signals = Signals::new(&set).context("failed to listen to signals")?;
+        service.follow(&signals, server).await?;
+        service.finish()
+    })
+}
+
+impl Service {
+    fn start(path: &Path, config: Config, logs: Logs) -> anyhow::Result<Service> {
+        let common = common(&config)?;
+        let exporters: Exporters = Rc::new(RefCell::new(exporters(&config)?));
+        let mut keeper = None;
+        let mut trace = Trace::start_with(&common, Vec::new(), false, |start| {
+            keeper = config.record.folder.as_deref().map(|folder| keep(folder, &config.record, start)).transpose()?;
+            let flight = keeper.as_ref().map(Keeper::shared);
+            Ok(Some(Box::new(Fan { flight, exporters: Rc::clone(&exporters) }) as Box<dyn Tap>))
+        })?;
+        trace.keep();
+        let mut service = Service {
+            path: path.to_owned(),
+            level: config.log.level,
+            logs,
+            trace,
+            keeper,
+            exporters,
+            targets: Vec::new(),
+            notify: Notify::from_env(),
+            marks: 0,
+            trouble: Vec::new(),
+            config,
+        };
+        for target in service.config.targets.follow.clone() {
+            // One that has gone is no reason not to trace the others.
+            if let Err(error) = service.add(target) {
+                tracing::warn!("{error:#}");
+            }
+        }
+        service.trace.settle_down(true);
+        Ok(service)
+    }
+
+    async fn follow(&mut self, signals: &Signals, mut server: Option<Server>) -> anyhow::Result<()> {
+        let mut clock = tokio::time::interval(self.notify.period());
+        clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        self.notify.ready();
+        tracing::info!("tracing with the {} backend", self.trace.pipeline().start().plan.backend);
+        loop {
+            tokio::select! {
+                records = self.trace.records() => records?,
+                signal = signals.next() => match signal.context("failed to read signals")?.number {
+                    libc::SIGHUP => self.reload(),
+                    libc::SIGUSR1 => self.trace.census(Occasion::Asked)?,
+                    _ => return Ok(()),
+                },
+                asked = request(&mut server) => {
+                    let Asked { request, answer } = asked;
+                    // Who has gone meanwhile needs none.
+                    let _ = answer.send(self.answer(request));
+                }
+                _ = clock.tick() => self.tick()?,
+            }
+            self.hand_on()?;
+        }
+    }
+
+    /// Gives completed execs on, and tends the recorder.
+    fn hand_on(&mut self) -> anyhow::Result<()> {
+        for record in self.trace.completed() {
+            self.exporters.borrow_mut().iter_mut().for_each(|exporter| exporter.exec(&record));
+        }
+        let due = match &self.keeper {
+            Some(keeper) => keeper.tend(&mut self.trace)?,
+            None => None,
+        };
+        if let Some(why) = due
+            && let Err(error) = self.dump(why)
+        {
+            tracing::warn!("{error:#}; the recorder goes on");
+        }
+        Ok(())
+    }
+
+    /// Writes the recorder's stretch to a file; if it can't be, the recorder goes on.
+    pub(super) fn dump(&mut self, why: &str) -> anyhow::Result<PathBuf> {
+        let keeper = self.keeper.as_ref();
+        let keeper = keeper.context("there is no recorder: name a folder under [record] and start again")?;
+        let path = keeper.dump(&mut self.trace, why)?.context("failed to dump the recording")?;
+        tracing::info!("dumped to `{}`", path.display());
+        Ok(path)
+    }
+
+    fn tick(&mut self) -> anyhow::Result<()> {
+        if !self.exporters.borrow().is_empty() {
+            let (live, status) = self.trace.look()?;
+            let counted = pipeline::counted(&self.trace.session().coverage()?);
+            let agent = pipeline::own_use().ok();
+            let now = Now { at_ns: status.now_ns, live: &live, counted: &counted, skipped: status.skipped, agent };
+            self.exporters.borrow_mut().iter_mut().for_each(|exporter| exporter.tick(&now));
+        }
+        let (targets, alive) = (self.targets.len() as u64, self.trace.alive() as u64);
+        self.notify.tick(format!("{}, {} alive", count(targets, "target"), count(alive, "process")));
+        Ok(())
+    }
+
+    /// Follows a target from now on.
+    pub(super) fn add(&mut self, target: Target) -> anyhow::Result<()> {
+        match target {
+            Target::Pid(pid) => {
+                anyhow::ensure!(
+                    pid != std::process::id(),
+                    "process `{pid}` is the agent itself, which never traces itself: name another"
+                );
+                self.trace.target(pid)?;
+            }
+        }
+        if !self.targets.contains(&target) {
+            self.targets.push(target);
+        }
+        tracing::info!("following {target}");
+        Ok(())
+    }
+
+    fn reload(&mut self) {
+        self.notify.reloading();
+        match super::read(&self.path) {
+            Ok(config) => self.take_over(config),
+            Err(error) => tracing::error!("the configuration stays as it was: {error:#}"),
+        }
+        self.notify.ready();
+    }
+
+    /// Takes from a new configuration what can change while the trace runs.
+    fn take_over(&mut self, config: Config) {
+        self.logs.set(config.log.level);
+        self.level = config.log.level;
+        for target in config.targets.follow.clone() {
+            if !self.targets.contains(&target)
+                && let Err(error) = self.add(target)
+            {
+                tracing::warn!("{error:#}");
+            }
+        }
+        for text in self.exporters.borrow_mut().iter_mut().flat_map(|exporter| exporter.reload(&config)) {
+            tracing::warn!("{text}");
+        }
+        self.config = config;
+        tracing::info!("read the configuration again");
+    }
+
+    /// Detaches, and says what it came to.
+    fn finish(self) -> anyhow::Result<()> {
+        self.notify.stopping();
+        let Service { trace, exporters, config, keeper, .. } = self;
+        let (report, rest) = trace.report()?;
+        let mut exporters = exporters.borrow_mut();
+        for record in &rest {
+            exporters.iter_mut().for_each(|exporter| exporter.exec(record));
+        }
+        exporters.iter_mut().for_each(|exporter| exporter.finish(&report));
+        if let Some(path) = keeper.and_then(|keeper| keeper.dumps().pop()) {
+            tracing::info!("the last of the recording is in `{}`", path.display());
+        }
+        let mut text = Vec::new();
+        crate::sink::text::write(&report, &mut text).context("failed to write the report")?;
+        String::from_utf8_lossy(&text)
+            .lines()
+            .filter(|line| !line.is_empty())
+            .for_each(|line| tracing::info!("{line}"));
+        if let Some(file) = &config.report.file {
+            let format = match config.report.format {
+                ReportFormat::Json => Format::Json,
+                ReportFormat::Text => Format::Text,
+                ReportFormat::Html => Format::Html,
+            };
+            results::write(report, Vec::new(), format, Output::open(file, false)?, false)?;
+        }
+        Ok(())
+    }
+}
+
+async fn request(server: &mut Option<Server>) -> Asked {
+    if let Some(server) = server
+        && let Some(asked) = server.next().await
+    {
+        return asked;
+    }
+    std::future::pending().await
+}
+
+/// A recorder in this folder.
+fn keep(folder: &Path, config: &RecordConfig, start: &Start) -> anyhow::Result<Keeper> {
+    let keep = Keep { keep_ns: config.keep.as_ns(), max_bytes: config.max_bytes.0, triggers: config.on.clone() };
+    let flight = Flight::create(folder, keep, start.clone()).with_context(|| {
+        format!("failed to record below `{}`: name a folder that can be written under [record]", folder.display())
+    })?;
+    Ok(Keeper::new(flight))
+}
+
+/// The configuration in the words of a trace. Execs are handed on, not kept.
+fn common(config: &Config) -> anyhow::Result<Common> {
+    Ok(Common {
+        format: Some(Format::Jsonl),
+        settle: u64::try_from(config.trace.settle.0.as_millis()).unwrap_or(u64::MAX / 1_000_000).max(1),
+        census: Some(CensusAt::Crest(config.trace.census_at)),
+        ages: config.trace.ages,
+        depth: match config.record.depth {
+            Depth::Records => DepthChoice::Records,
+            Depth::Events => DepthChoice::Events,
+        },
+        backend: match config.trace.backend {
+            None => BackendChoice::Auto,
+            Some(BackendName::Fentry) => BackendChoice::Fentry,
+            Some(BackendName::Kprobe) => BackendChoice::Kprobe,
+            Some(BackendName::Syscall) => BackendChoice::Syscall,
+        },
+        ..Common::unsaid()?
+    })
+}
