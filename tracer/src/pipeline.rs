@@ -9,8 +9,8 @@ use crate::{
     event::{Event, Name, ProcId, Seen, decode::decode},
     kernel::oom::OomCounter,
     model::{
-        Agent, CoverageNote, End, ExecRecord, Gap, LiveView, Loss, LossCounter, Model, Options, Plan, Refused, Report,
-        RootEnd,
+        Agent, CoverageNote, End, ExecRecord, Gap, LiveView, Loss, LossCounter, Model, Options, Pause, Plan, Refused,
+        Report, RootEnd,
     },
     probe::{Session, Stopped, session::boot_ns},
     record::{Closing, Counted, Depth, Host, Input, OomKills, Start, Tap},
@@ -18,6 +18,8 @@ use crate::{
 
 /// Gaps told apart in a report.
 const GAPS: usize = 16;
+/// Pauses of a recorder told one by one.
+const PAUSES: u64 = 16;
 
 /// Takes inputs, keeps the model.
 pub struct Pipeline {
@@ -26,6 +28,7 @@ pub struct Pipeline {
     alive: HashSet<ProcId>,
     skipped: u64,
     gaps: Vec<Gap>,
+    pauses: u64,
     counted: Counted,
     last_ns: u64,
     closing: Option<Box<Closing>>,
@@ -71,6 +74,7 @@ impl Pipeline {
             alive: HashSet::new(),
             skipped: 0,
             gaps: Vec::new(),
+            pauses: 0,
             counted: Counted::default(),
             closing: None,
             tap: None,
@@ -109,7 +113,11 @@ impl Pipeline {
                 self.at(counted.at_ns);
                 self.counted = counted;
             }
-            (Input::Note(note), _) => self.at(note.at_ns),
+            (Input::Paused(pause), _) => self.pause(&pause),
+            (Input::Note(note), _) => {
+                self.at(note.at_ns);
+                self.model.mark(note.at_ns, &note.text);
+            }
             (Input::End(closing), _) => {
                 self.at(closing.at_ns);
                 self.closing = Some(closing);
@@ -158,6 +166,23 @@ impl Pipeline {
             }
             _ => self.gaps.push(gap),
         }
+    }
+
+    /// A recorder wrote nothing for a while: what a recording lacks, a live report tells too, for both are the same.
+    fn pause(&mut self, pause: &Pause) {
+        self.at(pause.to_ns);
+        let at = |ns: u64| ns.saturating_sub(self.start.anchor.boot_ns) as f64 / 1e9;
+        let text = format!(
+            "the flight recorder wrote nothing between {:.1} s and {:.1} s ({}); a dump has the tables of that time as they \
+             were after it; give it more room",
+            at(pause.from_ns),
+            at(pause.to_ns),
+            pause.why
+        );
+        if self.pauses < PAUSES {
+            self.note("record_paused", text);
+        }
+        self.pauses += 1;
     }
 
     /// Boot time has come to this: what waits to be recorded is written when it is time.

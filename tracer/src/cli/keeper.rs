@@ -4,9 +4,10 @@ use std::{cell::RefCell, io, path::PathBuf, rc::Rc};
 
 use super::trace::Trace;
 use crate::{
+    agent::control::Recorder,
     pipeline,
     probe::session::boot_ns,
-    record::{Flight, Shared},
+    record::{Flight, Input, Keep, Shared},
 };
 
 /// A recorder, and when to write.
@@ -23,6 +24,27 @@ impl Keeper {
         Rc::clone(&self.0)
     }
 
+    /// Keeps so much from now on.
+    pub(super) fn set(&self, keep: Keep) {
+        self.0.borrow_mut().set_caps(keep);
+    }
+
+    /// How it goes.
+    pub(super) fn state(&self) -> Recorder {
+        let flight = self.0.borrow();
+        Recorder {
+            recording: flight.paused().is_none(),
+            bytes: flight.bytes(),
+            dumps: flight.dumps().len() as u64,
+            pauses: flight.pauses(),
+        }
+    }
+
+    /// Why nothing is recorded now, if that is so.
+    pub(super) fn paused(&self) -> Option<String> {
+        self.0.borrow().paused()
+    }
+
     /// Nothing worth keeping has happened.
     pub(super) fn discard(&self) {
         self.0.borrow_mut().discard();
@@ -37,13 +59,14 @@ impl Keeper {
     pub(super) fn tend(&self, trace: &mut Trace) -> anyhow::Result<Option<&'static str>> {
         let now_ns = boot_ns();
         let due = self.0.borrow_mut().is_due(now_ns);
-        if due.is_none() && self.0.borrow().is_full(now_ns) {
+        if due.is_none() && self.0.borrow_mut().is_full(now_ns) {
             // What waits belongs before the state that the segment begins with.
             trace.take()?;
             let state = trace.state(true)?;
-            let rotated = self.0.borrow_mut().rotate(now_ns, &state);
-            if let Err(error) = rotated {
-                self.0.borrow_mut().failed(&error);
+            self.0.borrow_mut().rotate(now_ns, &state);
+            let over = self.0.borrow_mut().pause_over();
+            if let Some(pause) = over {
+                trace.pipeline().take(Input::Paused(pause));
             }
             trace.tell_places();
         }

@@ -103,7 +103,9 @@ impl Recorder {
         let keep = Keep {
             keep_ns: u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX),
             max_bytes: args.max_bytes,
+            min_free: 0,
             triggers: args.on.clone(),
+            dumps: None,
         };
         let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let mut keeper = None;

@@ -88,7 +88,9 @@ impl Recording {
             let changed = match decode(bytes) {
                 Ok(Event::Table(seen)) => {
                     let table = &seen.table;
-                    targets.shows(&seen) && (table.last_change_ns >= since_ns || table.image.at_ns >= since_ns)
+                    let failed = table.failures.iter().any(|failure| failure.last_ns >= since_ns);
+                    let changed = table.last_change_ns >= since_ns || table.image.at_ns >= since_ns;
+                    targets.shows(&seen) && (failed || changed)
                 }
                 _ => false,
             };

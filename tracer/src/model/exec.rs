@@ -177,6 +177,7 @@ impl Model {
             again: event.again,
             container: self.places.of(process.id).cloned(),
             table: process.table.map(|id| id.0),
+            mark: self.marks.before(event.at_ns),
             spawn_window,
             before_exec,
             inherited: event.live,

@@ -58,6 +58,7 @@ impl Model {
         let found = self.found(&tables);
         let mut orphans = std::mem::take(&mut self.orphans);
         orphans.sort_by_key(|orphan| (orphan.since_ns, orphan.pid));
+        self.seen.marks_forgotten = self.marks.forgotten;
         let coverage = coverage::notes(&end, &self.seen, &tables);
         Report {
             schema: SCHEMA.into(),
@@ -83,6 +84,7 @@ impl Model {
             lost_listeners: found.lost_listeners,
             censuses: found.censuses,
             stacks: found.stacks,
+            marks: self.marks.into_rows(),
         }
     }
 

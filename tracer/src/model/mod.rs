@@ -19,6 +19,7 @@ mod image;
 mod intern;
 mod listener;
 mod live;
+mod marks;
 pub mod merge;
 mod places;
 mod process;
@@ -54,7 +55,10 @@ pub use failure::{Cause, FailureRow};
 pub use finish::End;
 pub use listener::LostListener;
 pub use live::{LiveExec, LiveFailure, LiveTable, LiveView};
-pub use report::{Agent, Anchor, CoverageNote, ExecRecord, Gap, Loss, LossCounter, Plan, Refused, Report, RootEnd};
+pub use marks::MarkRow;
+pub use report::{
+    Agent, Anchor, CoverageNote, ExecRecord, Gap, Loss, LossCounter, Pause, Plan, Refused, Report, RootEnd,
+};
 pub use when::{rfc3339, rfc3339_ns};
 
 /// Ended tables whose ids are remembered, so that a late record of one does not bring it back.
@@ -108,6 +112,7 @@ pub struct Model {
     seen: coverage::Seen,
     recent: live::Recent,
     places: places::Places,
+    marks: marks::Marks,
     names: Interner<Name>,
     kinds: Interner<Kinds>,
 }
@@ -154,6 +159,11 @@ impl Model {
             Event::Stack(stack) => self.stacks.add(stack),
             Event::Slot(slot) => self.ages.slot(slot),
         }
+    }
+
+    /// A person has noted something.
+    pub fn mark(&mut self, at_ns: u64, text: &str) {
+        self.marks.add(at_ns, text);
     }
 
     /// Exec records whose image has ended since the last call, in the order of their ends. Only with `Options::stream`;

@@ -56,6 +56,9 @@ pub struct ExecRecord {
     pub container: Option<Name>,
     /// Table that the image starts with.
     pub table: Option<u64>,
+    /// The last mark before it, by whoever uses fdtide.
+    #[serde(default)]
+    pub mark: Option<Name>,
     /// The spawner's table, from its previous exec to this one.
     pub spawn_window: SpawnWindow,
     /// The process between fork and exec; for one that execs again, its image before.

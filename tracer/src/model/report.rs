@@ -18,6 +18,7 @@ pub use crate::model::crest::{CrestEnd, CrestRow, CrestThread};
 pub use crate::model::failure::FailureRow;
 pub use crate::model::found::*;
 pub use crate::model::listener::LostListener;
+pub use crate::model::marks::MarkRow;
 pub use crate::model::record::*;
 
 /// Identity of the JSON format.
@@ -79,6 +80,9 @@ pub struct Report {
     /// User stacks of what censuses found.
     #[serde(default)]
     pub stacks: Vec<StackRow>,
+    /// What people noted, by time.
+    #[serde(default)]
+    pub marks: Vec<MarkRow>,
 }
 
 /// One moment on the boot clock and the wall clock.
@@ -152,6 +156,17 @@ pub struct Gap {
     pub to_ns: u64,
     /// Runs missed.
     pub missed: u64,
+}
+
+/// A time in which a flight recorder wrote nothing, because it could not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Boot time of the last row before it.
+    pub from_ns: u64,
+    /// Boot time of the first row after it.
+    pub to_ns: u64,
+    /// Why.
+    pub why: String,
 }
 
 /// One counter of the kernel program.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Place, Stack};
-use crate::model::{Agent, Gap, Loss, LossCounter, RootEnd};
+use crate::model::{Agent, Gap, Loss, LossCounter, Pause, RootEnd};
 
 /// One thing that goes into a trace. The same inputs in the same order give the same report.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub enum Input<'a> {
     Checked(Gap),
     /// What the kernel program has counted so far.
     Counted(Counted),
+    /// A flight recorder wrote nothing for a while, and what came before this stands in its recording only in part.
+    Paused(Pause),
     /// A person's remark.
     Note(Note),
     /// The trace has ended.

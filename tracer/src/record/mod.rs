@@ -25,7 +25,7 @@ pub use columns::{PAYLOAD, RAW, TYPE};
 pub use compat::ABI;
 pub use error::ReadError;
 pub use file::RecordFile;
-pub use flight::{Flight, Keep, Shared};
+pub use flight::{Caps, Flight, Keep, Shared};
 pub use input::{Closing, Counted, Input, Note, OomKills, Tap};
 pub use reader::{End, Reader};
 pub use start::{Continued, Depth, FORMAT, Host, Start};

@@ -44,6 +44,8 @@ pub struct Reader<R> {
     start: Start,
     schema: Schema,
     shape: Shape,
+    /// Bytes of the schema.
+    begins_at: u64,
     end: Option<End>,
 }
 
@@ -87,6 +89,7 @@ impl<R: Read> Reader<R> {
             Stop::Unsealed => ReadError::Foreign("it is an Arrow stream of something else".to_owned()),
             Stop::Io(error) => ReadError::Read(error),
         })?;
+        let begins_at = bytes.len() as u64;
         let message = root_as_message(bytes.get(8..).unwrap_or_default()).ok();
         let foreign = || ReadError::Foreign("its columns are none of a recording".to_owned());
         let shape = message.and_then(|message| Shape::of(&message)).ok_or_else(foreign)?;
@@ -105,13 +108,19 @@ impl<R: Read> Reader<R> {
             }
             return Err(ReadError::Foreign(format!("it has no column `{name}`")));
         }
-        Ok(Reader { from, decoder, start, schema, shape, end: None })
+        Ok(Reader { from, decoder, start, schema, shape, begins_at, end: None })
     }
 
     /// Where, when and how it was made.
     #[must_use]
     pub fn start(&self) -> &Start {
         &self.start
+    }
+
+    /// Where its first row begins, bytes from the start.
+    #[must_use]
+    pub fn begins_at(&self) -> u64 {
+        self.begins_at
     }
 
     /// What its rows are made of.
@@ -198,6 +207,7 @@ impl<'a> Rows<'a> {
             ("place", _, Some(text)) => serde_json::from_str::<Placed<'_>>(text).ok().map(Placed::input),
             ("check", _, Some(text)) => serde_json::from_str(text).ok().map(Input::Checked),
             ("counted", _, Some(text)) => serde_json::from_str(text).ok().map(Input::Counted),
+            ("pause", _, Some(text)) => serde_json::from_str(text).ok().map(Input::Paused),
             ("note", _, Some(text)) => serde_json::from_str(text).ok().map(Input::Note),
             ("end", _, Some(text)) => serde_json::from_str(text).ok().map(Box::new).map(Input::End),
             _ => None,

@@ -13,7 +13,7 @@ use crate::event::{
     Census, CensusReason, Container, Descriptor, Ended, Event, Exec, Frame, Head, Kinds, Move, Name, Opener, Place,
     Proc, ProcId, Process, Reason, Removed, Slot, Stack,
 };
-use crate::model::{Anchor, Gap};
+use crate::model::{Anchor, Gap, Pause};
 
 impl<'a> Row<'a> {
     /// A row of an input; `event` is what its bytes mean, where it has some that can be read.
@@ -30,6 +30,7 @@ impl<'a> Row<'a> {
             }
             Input::Checked(gap) => Row { boot_ns: Some(gap.to_ns), ..json::<Gap>("check", gap) },
             Input::Counted(counted) => Row { boot_ns: Some(counted.at_ns), ..json::<Counted>("counted", counted) },
+            Input::Paused(pause) => Row { boot_ns: Some(pause.to_ns), ..json::<Pause>("pause", pause) },
             Input::Note(note) => Row { boot_ns: Some(note.at_ns), ..json::<Note>("note", note) },
             Input::End(end) => Row { boot_ns: Some(end.at_ns), ..json::<Closing>("end", end) },
         };

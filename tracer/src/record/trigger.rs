@@ -44,6 +44,11 @@ impl Lookout {
         Lookout { triggers, ..Lookout::default() }
     }
 
+    /// Looks out for these from now on.
+    pub(super) fn set(&mut self, triggers: Vec<Trigger>) {
+        self.triggers = triggers;
+    }
+
     /// Why a dump is due after this event, if it is: a word for the file's name.
     pub(super) fn event(&mut self, event: &Event) -> Option<&'static str> {
         if self.triggers.is_empty() {

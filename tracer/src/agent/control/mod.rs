@@ -1,7 +1,7 @@
 //! The control socket: one request a line, one answer a line, as JSON.
 
 mod client;
-mod message;
+pub(super) mod message;
 mod server;
 
 pub use client::ask;

@@ -6,6 +6,7 @@ use crate::{
         config::Target,
         control::{Answer, Request, Status},
     },
+    cli::keeper::Keeper,
     model::rfc3339,
     pipeline,
     probe::{Occasion, session::boot_ns},
@@ -46,7 +47,7 @@ impl Service {
                 let path = self.dump("asked")?.display().to_string();
                 Answer { path: Some(path.clone()), ..Answer::done(format!("dumped to `{path}`")) }
             }
-            Request::Mark { text } => self.mark(text),
+            Request::Mark { text } => self.mark(&text)?,
             Request::Log { level } => {
                 self.logs.set(level);
                 self.level = level;
@@ -55,15 +56,24 @@ impl Service {
         })
     }
 
-    fn mark(&mut self, text: String) -> Answer {
+    fn mark(&mut self, text: &str) -> anyhow::Result<Answer> {
         let text = text.trim();
-        if text.is_empty() || text.len() > MARK_MAX {
-            return Answer::refused(format!("a mark has 1 to {MARK_MAX} bytes"));
+        if text.is_empty() || text.len() > MARK_MAX || text.contains(char::is_control) {
+            return Ok(Answer::refused(format!("a mark is one line of 1 to {MARK_MAX} bytes")));
         }
+        // What waits came before it.
+        self.trace.take()?;
         self.marks += 1;
         tracing::info!("mark: {text}");
         self.trace.pipeline().take(Input::Note(Note { at_ns: boot_ns(), text: text.to_owned() }));
-        Answer::done(format!("marked `{text}`"))
+        Ok(Answer::done(format!("marked `{text}`")))
+    }
+
+    /// What is wrong now, in sentences.
+    fn trouble(&self) -> Vec<String> {
+        let paused = self.keeper.as_ref().and_then(Keeper::paused);
+        let paused = paused.map(|why| format!("nothing is recorded: {why}"));
+        self.trouble.iter().cloned().chain(paused).collect()
     }
 
     fn status(&mut self) -> anyhow::Result<Status> {
@@ -86,7 +96,9 @@ impl Service {
             agent: pipeline::own_use().ok(),
             marks: self.marks,
             level: self.level,
-            trouble: self.trouble.clone(),
+            recorder: self.keeper.as_ref().map(Keeper::state),
+            alerts: self.alerts.borrow().counts(),
+            trouble: self.trouble(),
             exporters: exporters.iter().map(|exporter| (exporter.name().to_owned(), exporter.status())).collect(),
             ..Status::default()
         })

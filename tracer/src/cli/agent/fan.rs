@@ -3,7 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use crate::{
-    agent::Exporter,
+    agent::{Exporter, alert::Alerts},
     event::Event,
     record::{Input, Shared, Tap},
 };
@@ -14,6 +14,7 @@ pub(super) type Exporters = Rc<RefCell<Vec<Box<dyn Exporter>>>>;
 /// Shows each input to all of them.
 pub(super) struct Fan {
     pub flight: Option<Shared>,
+    pub alerts: Rc<RefCell<Alerts>>,
     pub exporters: Exporters,
 }
 
@@ -21,6 +22,11 @@ impl Tap for Fan {
     fn take(&mut self, input: &Input<'_>, event: Option<&Event>) {
         if let Some(flight) = &mut self.flight {
             flight.take(input, event);
+        }
+        match (input, event) {
+            (Input::Note(note), _) => self.alerts.borrow_mut().mark(&note.text),
+            (_, Some(event)) => self.alerts.borrow_mut().event(event),
+            _ => {}
         }
         self.exporters.borrow_mut().iter_mut().for_each(|exporter| exporter.input(input, event));
     }

@@ -12,6 +12,7 @@ use super::fan::{Exporters, Fan};
 use crate::{
     agent::{
         Config, Exporter, Now,
+        alert::Alerts,
         config::{BackendName, RecordConfig, ReportFormat, Target},
         control::{Asked, Server},
         logs::Logs,
@@ -27,7 +28,7 @@ use crate::{
     },
     pipeline,
     probe::Occasion,
-    record::{Depth, Flight, Keep, Start, Tap},
+    record::{Caps, Depth, Flight, Keep, Start, Tap},
     sink::text::words::count,
 };
 
@@ -42,6 +43,7 @@ pub(super) struct Service {
     pub trace: Trace,
     pub keeper: Option<Keeper>,
     pub exporters: Exporters,
+    pub alerts: Rc<RefCell<Alerts>>,
     pub targets: Vec<Target>,
     pub notify: Notify,
     pub marks: u64,
@@ -80,12 +82,17 @@ impl Service {
         let common = common(&config)?;
         let exporters: Exporters = Rc::new(RefCell::new(exporters(&config)?));
         let mut keeper = None;
+        let mut alerts = None;
         let mut trace = Trace::start_with(&common, Vec::new(), false, |start| {
-            keeper = config.record.folder.as_deref().map(|folder| keep(folder, &config.record, start)).transpose()?;
+            keeper =
+                config.record.folder.as_deref().map(|folder| recorder(folder, &config.record, start)).transpose()?;
             let flight = keeper.as_ref().map(Keeper::shared);
-            Ok(Some(Box::new(Fan { flight, exporters: Rc::clone(&exporters) }) as Box<dyn Tap>))
+            let made = Alerts::new(config.alerts.clone(), start.host.name.clone(), start.anchor);
+            let alerts = Rc::clone(alerts.insert(Rc::new(RefCell::new(made))));
+            Ok(Some(Box::new(Fan { flight, alerts, exporters: Rc::clone(&exporters) }) as Box<dyn Tap>))
         })?;
         trace.keep();
+        let alerts = alerts.context("failed to begin the trace")?;
         let mut service = Service {
             path: path.to_owned(),
             level: config.log.level,
@@ -93,6 +100,7 @@ impl Service {
             trace,
             keeper,
             exporters,
+            alerts,
             targets: Vec::new(),
             notify: Notify::from_env(),
             marks: 0,
@@ -210,6 +218,13 @@ impl Service {
                 tracing::warn!("{error:#}");
             }
         }
+        self.alerts.borrow_mut().reload(&config.alerts);
+        if let Some(keeper) = &self.keeper {
+            keeper.set(keep(&config.record));
+        }
+        for text in unchanged(&self.config, &config) {
+            tracing::warn!("{text}");
+        }
         for text in self.exporters.borrow_mut().iter_mut().flat_map(|exporter| exporter.reload(&config)) {
             tracing::warn!("{text}");
         }
@@ -220,8 +235,12 @@ impl Service {
     /// Detaches, and says what it came to.
     fn finish(self) -> anyhow::Result<()> {
         self.notify.stopping();
-        let Service { trace, exporters, config, keeper, .. } = self;
+        let Service { trace, exporters, alerts, config, keeper, .. } = self;
         let (report, rest) = trace.report()?;
+        // The trace had the other half, and has ended.
+        if let Ok(alerts) = Rc::try_unwrap(alerts) {
+            alerts.into_inner().finish();
+        }
         let mut exporters = exporters.borrow_mut();
         for record in &rest {
             exporters.iter_mut().for_each(|exporter| exporter.exec(record));
@@ -257,13 +276,38 @@ async fn request(server: &mut Option<Server>) -> Asked {
     std::future::pending().await
 }
 
+/// What a new configuration asks for and can't have before a restart.
+fn unchanged(old: &Config, new: &Config) -> Vec<String> {
+    let told = |what: &str| format!("{what} can't change while the agent runs: restart it");
+    let mut all = Vec::new();
+    if old.control != new.control {
+        all.push(told("the control socket"));
+    }
+    if old.trace != new.trace {
+        all.push(told("how it is traced, [trace],"));
+    }
+    if (&old.record.folder, old.record.depth) != (&new.record.folder, new.record.depth) {
+        all.push(told("where and how much is recorded, `folder` and `depth`,"));
+    }
+    all
+}
+
 /// A recorder in this folder.
-fn keep(folder: &Path, config: &RecordConfig, start: &Start) -> anyhow::Result<Keeper> {
-    let keep = Keep { keep_ns: config.keep.as_ns(), max_bytes: config.max_bytes.0, triggers: config.on.clone() };
-    let flight = Flight::create(folder, keep, start.clone()).with_context(|| {
+fn recorder(folder: &Path, config: &RecordConfig, start: &Start) -> anyhow::Result<Keeper> {
+    let flight = Flight::create(folder, keep(config), start.clone()).with_context(|| {
         format!("failed to record below `{}`: name a folder that can be written under [record]", folder.display())
     })?;
     Ok(Keeper::new(flight))
+}
+
+fn keep(config: &RecordConfig) -> Keep {
+    Keep {
+        keep_ns: config.keep.as_ns(),
+        max_bytes: config.max_bytes.0,
+        min_free: config.min_free.0,
+        triggers: config.on.clone(),
+        dumps: Some(Caps { count: config.dumps, bytes: config.dump_bytes.0, age_ns: config.dump_age.as_ns() }),
+    }
 }
 
 /// The configuration in the words of a trace. Execs are handed on, not kept.

@@ -276,7 +276,9 @@ pub fn attach() -> Report {
     end.plan.hooks = vec!["tp_btf/sys_exit".into()];
     end.plan.refused = vec![Refused { backend: "fentry".into(), reason: "refused at load (EPERM)".into() }];
     end.plan.self_test = Some("passed".into());
-    model(&sim.events).finish(end)
+    let mut model = model(&sim.events);
+    model.mark(2010 * MS, "deploy 1.4.2");
+    model.finish(end)
 }
 
 pub fn many_spawners() -> Report {

@@ -38,6 +38,12 @@ pub(super) const EXECS: Section = Section {
             "Id of the container that the process is in (`containers[].id`); `null` if its cgroup names none.",
         ),
         field("execs[].table", "id", "Table that the image starts with (`tables[].table`)."),
+        field(
+            "execs[].mark",
+            "text",
+            "The last mark before it (`marks[].text`): what was deployed then; `null` if there was none.",
+        )
+        .titled("after mark", "mark"),
         field("execs[].inherited", "descriptors", "Live descriptors that the image started with."),
         field("execs[].inherited_kinds{}", "descriptors", "The same by kind."),
     ]],

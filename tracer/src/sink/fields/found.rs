@@ -51,6 +51,20 @@ pub(super) const CRESTS: Section = Section {
     ]],
 };
 
+/// What people noted.
+pub(super) const MARKS: Section = Section {
+    title: "Marks",
+    groups: &[&[
+        field(
+            "marks[]",
+            "rows",
+            "What people noted while it was traced (`fdtide ctl mark`), by time; the latest 1,000.",
+        ),
+        field("marks[].at_ns", "ns", "When.").titled("when", "when"),
+        field("marks[].text", "text", "What.").titled("mark", "mark"),
+    ]],
+};
+
 /// Growth of levels.
 pub(super) const GROWTH: Section = Section {
     title: "Growth",

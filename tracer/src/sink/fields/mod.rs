@@ -78,6 +78,7 @@ pub const SECTIONS: &[Section] = &[
     found::CENSUSES,
     found::ORPHANS,
     found::CONTAINERS,
+    found::MARKS,
 ];
 
 /// Every row of the table.

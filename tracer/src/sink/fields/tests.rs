@@ -11,7 +11,7 @@ use super::{all, of};
 const SHOWING: &[&str] = &["src/sink/text", "src/sink/html", "src/tui", "templates"];
 /// Titles that are plain words too, and stand in sentences by themselves.
 const PLAIN: &[&str] =
-    &["exec", "execs", "process", "program", "error", "window", "windows", "since", "now", "child", "socket"];
+    &["exec", "execs", "mark", "process", "program", "error", "window", "windows", "since", "now", "child", "socket"];
 /// Names columns by parts of their paths, many of which are titles as well.
 const BY_PATH: &str = "sheet.rs";
 

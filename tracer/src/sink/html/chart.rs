@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::event::visible;
 use crate::model::Report;
 use crate::model::report::TableRow;
 use crate::sink::text::words;
@@ -12,7 +13,7 @@ use super::timeline::{Timeline, Track};
 const BOX: (f64, f64) = (1000.0, 200.0);
 /// Columns that points share.
 const COLUMNS: usize = 1000;
-/// Failures marked by a sign of their own.
+/// Failures, and marks, drawn with a sign of their own.
 const SIGNS: usize = 40;
 
 /// A chart, ready to be put into the page.
@@ -32,6 +33,8 @@ pub struct Chart {
     pub gaps: Vec<(f64, f64)>,
     /// Failures: place from the left in per cent, and what failed.
     pub failures: Vec<(f64, String)>,
+    /// Marks: place from the left in per cent, and what was noted.
+    pub marks: Vec<(f64, String)>,
     /// Height of the limit's line from the top, in the box; `None` if it is above.
     pub limit: Option<f64>,
     /// The limit, in words.
@@ -125,6 +128,11 @@ impl Chart {
             if self.failures.len() < SIGNS && !self.failures.iter().any(|(known, _)| (known - place).abs() < 0.1) {
                 self.failures.push((place, text));
             }
+        }
+        for row in report.marks.iter().filter(|row| row.at_ns >= report.anchor.boot_ns).take(SIGNS) {
+            let when = words::seconds(row.at_ns.saturating_sub(report.anchor.boot_ns));
+            let text = format!("{}, at {when}", visible(&row.text.text()));
+            self.marks.push((scale.x(row.at_ns) / BOX.0 * 100.0, text));
         }
         for gap in &report.loss.gaps {
             let (from, to) = (scale.x(gap.from_ns), scale.x(gap.to_ns));

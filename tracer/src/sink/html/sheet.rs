@@ -134,6 +134,7 @@ pub const PLANS: &[Plan] = &[
     ),
     ("Stacks", "stacks", "stacks[].", &["reason", "count", "kind", "frames[].symbol"]),
     ("Orphans", "orphans", "orphans[].", &["comm", "pid", "spawner", "since_ns", "end_ns", "live", "kinds{}"]),
+    ("Marks", "marks", "marks[].", &["at_ns", "text"]),
 ];
 
 /// The tables that have rows.
@@ -159,6 +160,7 @@ pub fn all(report: &Report) -> Vec<Sheet> {
         "lost_listeners[]." => values(&report.lost_listeners),
         "censuses[].groups[]." => values(&groups),
         "stacks[]." => values(&report.stacks),
+        "marks[]." => values(&report.marks),
         _ => values(&report.orphans),
     };
     let sheets = PLANS.iter().map(|(title, id, list, columns)| {

@@ -8,6 +8,7 @@ mod failures;
 mod growth;
 pub mod hosts;
 mod lives;
+mod marks;
 mod orphans;
 mod places;
 mod tables;
@@ -48,6 +49,7 @@ pub(crate) fn answer(report: &Report) -> Lines {
     census::write(&mut lines, report);
     orphans::write(&mut lines, report);
     places::write(&mut lines, report);
+    marks::write(&mut lines, report);
     lines
 }
 

@@ -1,0 +1,141 @@
+//! Alerts: a descriptor could not be made, or soon can't be. What happens is watched for here, rate-limited, and told by
+//! commands and posts on threads of their own.
+
+mod limiter;
+mod send;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+
+use super::{config, control::message::Alerts as Counts};
+use crate::event::Event;
+use limiter::Limiter;
+use send::Senders;
+use watch::Watch;
+
+/// What happened. Figures are those of the table at that moment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Alert {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// `failure` or `headroom`.
+    pub cause: Cause,
+    /// Machine.
+    pub host: String,
+    /// When, RFC 3339 in UTC.
+    pub at: String,
+    /// Boot time, nanoseconds.
+    pub at_ns: u64,
+    /// First process of the table.
+    pub pid: u32,
+    /// Its name.
+    pub comm: crate::event::Name,
+    /// Identity of the table within the trace.
+    pub table: u64,
+    /// Live descriptors.
+    pub live: u32,
+    /// High-water mark since first sight.
+    pub high_water: u32,
+    /// Soft limit.
+    pub soft_limit: u32,
+    /// What could not be made: the error; none for `headroom`.
+    pub errno: Option<String>,
+    /// The syscall.
+    pub syscall: Option<String>,
+    /// Failures of the table so far.
+    pub failures: u64,
+    /// The last mark before it.
+    pub mark: Option<String>,
+    /// Alerts of this cause and name that were held back since the last one.
+    pub suppressed: u64,
+    /// In one sentence.
+    pub text: String,
+}
+
+/// Identity of the JSON of an alert.
+pub const SCHEMA: &str = "fdtide.alert/1";
+
+/// Why there is an alert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    /// A descriptor could not be made.
+    Failure,
+    /// A table is near its soft limit.
+    Headroom,
+}
+
+impl Cause {
+    /// As the configuration and the environment have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::Failure => "failure",
+            Cause::Headroom => "headroom",
+        }
+    }
+}
+
+/// Watches, and tells.
+pub struct Alerts {
+    config: config::Alerts,
+    watch: Watch,
+    limiter: Limiter,
+    senders: Senders,
+}
+
+impl Alerts {
+    /// As configured; `host` and the anchor of the clocks are told with each alert.
+    #[must_use]
+    pub fn new(config: config::Alerts, host: String, anchor: crate::model::Anchor) -> Alerts {
+        let senders = Senders::new(&config);
+        Alerts { watch: Watch::new(host, anchor, config.headroom), limiter: Limiter::default(), senders, config }
+    }
+
+    /// Another configuration, from now on.
+    pub fn reload(&mut self, config: &config::Alerts) {
+        self.watch.headroom = config.headroom;
+        if *config != self.config {
+            self.senders = self.senders.again(config);
+            self.config = config.clone();
+        }
+    }
+
+    /// A mark was set.
+    pub fn mark(&mut self, text: &str) {
+        self.watch.mark = Some(text.to_owned());
+    }
+
+    /// Takes an event: tells at once what is to be told.
+    pub fn event(&mut self, event: &Event) {
+        for mut alert in self.watch.event(event) {
+            let key = (alert.cause, alert.comm.clone());
+            match self.limiter.pass(key, alert.at_ns, self.config.every.as_ns()) {
+                Some(suppressed) => {
+                    alert.suppressed = suppressed;
+                    tracing::warn!("{}", alert.text);
+                    self.senders.send(alert);
+                }
+                None => tracing::debug!("held back: {}", alert.text),
+            }
+        }
+    }
+
+    /// What became of them so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts { suppressed: self.limiter.suppressed(), ..self.senders.counts() }
+    }
+
+    /// Waits for what is under way, for at most the time that each may take.
+    pub fn finish(self) {
+        let held = self.limiter.suppressed();
+        if held > 0 {
+            tracing::info!("{held} alerts were held back because one of the same cause had gone before");
+        }
+        self.senders.finish();
+    }
+}

@@ -1,0 +1,135 @@
+//! Commands and posts, on a few threads of their own: the trace never waits for them.
+
+mod command;
+mod post;
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, Receiver, SyncSender, TrySendError},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use super::{Alert, Cause};
+use crate::agent::{config, control::message::Alerts as Counts};
+
+/// Alerts that wait for a thread at most.
+const WAITING: usize = 16;
+
+/// Threads that tell, and what became of it.
+pub(super) struct Senders {
+    queue: Option<SyncSender<Alert>>,
+    threads: Vec<JoinHandle<()>>,
+    counted: Arc<Counted>,
+    timeout: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    sent: AtomicU64,
+    failed: AtomicU64,
+    dropped: AtomicU64,
+}
+
+/// What is done with an alert.
+#[derive(Clone, Debug)]
+struct Job {
+    on_failure: Vec<String>,
+    on_headroom: Vec<String>,
+    webhook: Option<String>,
+    timeout: Duration,
+}
+
+impl Senders {
+    /// As many threads as may be under way at a time; none where nobody is to be told.
+    pub fn new(config: &config::Alerts) -> Senders {
+        Senders::with(config, Arc::default())
+    }
+
+    /// The same under another configuration; what is under way ends by itself.
+    pub fn again(&self, config: &config::Alerts) -> Senders {
+        Senders::with(config, Arc::clone(&self.counted))
+    }
+
+    fn with(config: &config::Alerts, counted: Arc<Counted>) -> Senders {
+        let job = Job {
+            on_failure: config.on_failure.clone(),
+            on_headroom: config.on_headroom.clone(),
+            webhook: config.webhook.clone(),
+            timeout: config.timeout.0,
+        };
+        let timeout = job.timeout;
+        if job.on_failure.is_empty() && job.on_headroom.is_empty() && job.webhook.is_none() {
+            return Senders { queue: None, threads: Vec::new(), counted, timeout };
+        }
+        let (queue, waiting) = mpsc::sync_channel(WAITING);
+        let waiting = Arc::new(Mutex::new(waiting));
+        let start = |_| {
+            let (job, waiting, counted) = (job.clone(), Arc::clone(&waiting), Arc::clone(&counted));
+            thread::Builder::new().name("alerts".to_owned()).spawn(move || work(&job, &waiting, &counted))
+        };
+        let threads: Result<Vec<_>, _> = (0..config.at_once.max(1)).map(start).collect();
+        match threads {
+            Ok(threads) => Senders { queue: Some(queue), threads, counted, timeout },
+            Err(error) => {
+                tracing::error!("no alerts will be sent: no thread for them ({error})");
+                Senders { queue: None, threads: Vec::new(), counted, timeout }
+            }
+        }
+    }
+
+    /// Tells it soon, or counts that it could not be.
+    pub fn send(&self, alert: Alert) {
+        let Some(queue) = &self.queue else { return };
+        if let Err(TrySendError::Full(alert) | TrySendError::Disconnected(alert)) = queue.try_send(alert) {
+            self.counted.dropped.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!("too many alerts are under way, this one is not sent: {}", alert.text);
+        }
+    }
+
+    /// What became of all.
+    pub fn counts(&self) -> Counts {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let Counted { sent, failed, dropped } = &*self.counted;
+        Counts { sent: get(sent), failed: get(failed), dropped: get(dropped), suppressed: 0 }
+    }
+
+    /// Waits until what was asked for has been told, or the time for it is over.
+    pub fn finish(mut self) {
+        self.queue = None;
+        let until = Instant::now() + self.timeout.min(Duration::from_secs(2));
+        while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn work(job: &Job, waiting: &Mutex<Receiver<Alert>>, counted: &Counted) {
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(alert) = next else { return };
+        let command = match alert.cause {
+            Cause::Failure => &job.on_failure,
+            Cause::Headroom => &job.on_headroom,
+        };
+        if let [program, args @ ..] = command.as_slice() {
+            count(command::run(program, args, &alert, job.timeout), &format!("command `{program}`"), counted);
+        }
+        if let Some(url) = &job.webhook {
+            count(post::post(url, &alert, job.timeout), &format!("post to `{url}`"), counted);
+        }
+    }
+}
+
+fn count(result: Result<(), String>, what: &str, counted: &Counted) {
+    match result {
+        Ok(()) => counted.sent.fetch_add(1, Ordering::Relaxed),
+        Err(why) => {
+            tracing::error!("the {what} for an alert failed: {why}");
+            counted.failed.fetch_add(1, Ordering::Relaxed)
+        }
+    };
+}

@@ -1,0 +1,124 @@
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn keep() -> Keep {
+    Keep { keep_ns: 60 * SECOND, max_bytes: 1 << 20, min_free: 0, triggers: Vec::new(), dumps: None }
+}
+
+fn closing(at_ns: u64) -> crate::record::Closing {
+    crate::record::Closing { at_ns, ..crate::record::Closing::default() }
+}
+
+/// A recorder that has taken this many notes, one a second, with a new segment when it is time.
+fn recorded(flight: &Shared, from: u64, count: u64) {
+    for n in from..from + count {
+        if flight.borrow_mut().is_full(n * SECOND) {
+            flight.borrow_mut().rotate(n * SECOND, &[]);
+        }
+        let note = Note { at_ns: n * SECOND, text: format!("note {n}") };
+        Tap::take(&mut Rc::clone(flight), &Input::Note(note), None);
+    }
+}
+
+fn shared(folder: &Path, keep: Keep) -> Shared {
+    Rc::new(RefCell::new(Flight::create(folder, keep, Start::default()).unwrap()))
+}
+
+/// Notes in a recording, in order.
+fn notes(path: &Path) -> Vec<String> {
+    let mut notes = Vec::new();
+    crate::record::Reader::open(path).unwrap().inputs(|input| {
+        if let Input::Note(note) = input {
+            notes.push(note.text);
+        }
+    });
+    notes
+}
+
+#[test]
+fn too_little_room_pauses_it_and_room_again_lets_it_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let flight = shared(folder.path(), keep());
+    recorded(&flight, 1, 3);
+    // Nobody has so much room.
+    flight.borrow_mut().set_caps(Keep { min_free: u64::MAX >> 1, ..keep() });
+    recorded(&flight, 4, 3);
+    assert!(flight.borrow().paused().unwrap().contains("KiB are free"));
+    assert!(flight.borrow_mut().dump("asked", &[], &closing(7)).is_err(), "no room for a dump either");
+    flight.borrow_mut().set_caps(keep());
+    recorded(&flight, 7, 5);
+    assert_eq!((flight.borrow().paused(), flight.borrow().pauses()), (None, 1));
+    let pause = flight.borrow_mut().pause_over().unwrap();
+    assert!(pause.from_ns <= 4 * SECOND && pause.to_ns >= 9 * SECOND, "{pause:?}");
+    let dump = flight.borrow_mut().dump("asked", &[], &closing(12 * SECOND)).unwrap();
+    // The last mark holds on, also one from the pause: each segment begins with it.
+    assert_eq!(notes(&dump), ["note 1", "note 2", "note 3", "note 8", "note 9", "note 10", "note 11"]);
+}
+
+#[test]
+fn a_folder_that_goes_and_comes_back_pauses_it_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("below");
+    let flight = shared(&below, Keep { keep_ns: 8 * SECOND, ..keep() });
+    recorded(&flight, 1, 1);
+    fs::remove_dir_all(&below).unwrap();
+    fs::write(&below, "in the way").unwrap();
+    recorded(&flight, 2, 2);
+    assert!(flight.borrow().paused().is_some());
+    fs::remove_file(&below).unwrap();
+    recorded(&flight, 4, 8);
+    assert_eq!(flight.borrow().paused(), None);
+    assert!(flight.borrow().bytes() > 0);
+}
+
+#[test]
+fn segments_age_out_also_while_it_is_paused() {
+    let folder = tempfile::tempdir().unwrap();
+    let flight = shared(folder.path(), Keep { keep_ns: 16 * SECOND, ..keep() });
+    recorded(&flight, 1, 10);
+    assert!(flight.borrow().done.len() > 2);
+    flight.borrow_mut().set_caps(Keep { keep_ns: 16 * SECOND, min_free: u64::MAX >> 1, ..keep() });
+    recorded(&flight, 11, 30);
+    assert_eq!((flight.borrow().done.len(), flight.borrow().bytes()), (0, 0));
+    let told = Tap::finish(&mut Rc::clone(&flight)).unwrap();
+    assert!(told.contains("KiB are to be"), "{told}");
+}
+
+#[test]
+fn the_oldest_dumps_go_and_what_is_not_ours_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("fdtide-notes.txt"), "mine").unwrap();
+    let gone = folder.path().join("fdtide-4194305.segments");
+    fs::create_dir(&gone).unwrap();
+    fs::write(gone.join("000001.fdtide"), "left by a kill").unwrap();
+    let living = folder.path().join("fdtide-1.segments");
+    fs::create_dir(&living).unwrap();
+    let caps = Caps { count: 2, bytes: 1 << 20, age_ns: u64::MAX };
+    let flight = shared(folder.path(), Keep { dumps: Some(caps), ..keep() });
+    recorded(&flight, 1, 3);
+    let dump = |at: u64| flight.borrow_mut().dump("asked", &[], &closing(at * SECOND)).unwrap();
+    let dumps = [dump(4), dump(5), dump(6)];
+    assert_eq!(dumps.each_ref().map(|path| path.exists()), [false, true, true]);
+    assert!(!gone.exists() && living.exists() && folder.path().join("fdtide-notes.txt").exists());
+    assert_eq!(flight.borrow().dumps(), &dumps[1..]);
+    // One byte is too little for anything, and the newest stays all the same.
+    flight.borrow_mut().set_caps(Keep { dumps: Some(Caps { bytes: 1, ..caps }), ..keep() });
+    let last = dump(7);
+    assert_eq!(flight.borrow().dumps(), [last]);
+}
+
+#[test]
+fn dumps_that_are_too_old_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let caps = Caps { count: 9, bytes: u64::MAX, age_ns: 3600 * SECOND };
+    let flight = shared(folder.path(), Keep { dumps: Some(caps), ..keep() });
+    recorded(&flight, 1, 1);
+    let first = flight.borrow_mut().dump("asked", &[], &closing(2 * SECOND)).unwrap();
+    let second = flight.borrow_mut().dump("asked", &[], &closing(3 * SECOND)).unwrap();
+    let changed = std::os::unix::fs::MetadataExt::mtime(&second.metadata().unwrap()) as u64;
+    flight.borrow_mut().prune((changed + 1800) * SECOND);
+    assert!(first.exists() && second.exists());
+    flight.borrow_mut().prune((changed + 7200) * SECOND);
+    assert!(!first.exists() && second.exists(), "the newest stays");
+}
