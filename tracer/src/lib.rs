@@ -13,6 +13,7 @@ pub mod pipeline;
 pub mod probe;
 pub mod procfs;
 pub mod record;
+pub mod redact;
 pub mod replay;
 pub mod sink;
 pub mod symbols;

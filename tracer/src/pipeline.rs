@@ -3,7 +3,7 @@
 //! Whatever goes into a trace goes through [`Pipeline::take`], live or from a recording, and nothing else does: the same
 //! inputs give the same report.
 
-use std::{collections::HashSet, fs, io, mem, time::SystemTime};
+use std::{borrow::Cow, collections::HashSet, fs, io, mem, time::SystemTime};
 
 use crate::{
     event::{Event, Name, ProcId, Seen, decode::decode},
@@ -14,6 +14,7 @@ use crate::{
     },
     probe::{Session, Stopped, session::boot_ns},
     record::{Closing, Counted, Depth, Host, Input, OomKills, Start, Tap},
+    redact::Redactor,
 };
 
 /// Gaps told apart in a report.
@@ -33,6 +34,7 @@ pub struct Pipeline {
     last_ns: u64,
     closing: Option<Box<Closing>>,
     tap: Option<Box<dyn Tap>>,
+    redactor: Option<Redactor>,
     notes: Vec<CoverageNote>,
     noticed: Option<Noticed>,
 }
@@ -78,6 +80,7 @@ impl Pipeline {
             counted: Counted::default(),
             closing: None,
             tap: None,
+            redactor: None,
             notes: Vec::new(),
             noticed: None,
         }
@@ -93,8 +96,34 @@ impl Pipeline {
         self.noticed.replace(Noticed::default()).unwrap_or_default()
     }
 
+    /// From now on every input loses its names before it is taken, or keeps them. The start has lost them already.
+    pub fn redact(&mut self, redactor: Option<Redactor>) {
+        self.redactor = redactor;
+    }
+
+    /// The kernel's bytes as everything after this sees them.
+    #[must_use]
+    pub fn redacted<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        self.redactor.map_or(Cow::Borrowed(bytes), |redactor| redactor.raw(bytes))
+    }
+
     /// Takes one input. What can't be read is counted.
     pub fn take(&mut self, input: Input<'_>) {
+        match self.redactor {
+            Some(redactor) => {
+                // Who names user stacks opens programs, and needs their paths.
+                if let (Some(noticed), Input::Record(bytes)) = (&mut self.noticed, &input)
+                    && let Ok(event) = decode(bytes)
+                {
+                    noticed.hear(&event);
+                }
+                redactor.input(input, |input| self.pass(input));
+            }
+            None => self.pass(input),
+        }
+    }
+
+    fn pass(&mut self, input: Input<'_>) {
         let event = match &input {
             Input::Record(bytes) | Input::Look(bytes) => decode(bytes).ok(),
             _ => None,
@@ -128,7 +157,7 @@ impl Pipeline {
     /// Takes an event that is not an input: what the reader of a recording that breaks off knows of its end.
     pub(crate) fn apply(&mut self, event: &Event) {
         self.at(event.at_ns());
-        if let Some(noticed) = &mut self.noticed {
+        if let (Some(noticed), None) = (&mut self.noticed, &self.redactor) {
             noticed.hear(event);
         }
         match event {

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
 
+use anyhow::Context as _;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 mod agent;
@@ -15,7 +16,7 @@ pub(super) use scale::{ScaleArgs, Shape};
 pub(super) use targets::TargetArgs;
 
 use super::gate_args::{CHECK_EXAMPLES, COMPARE_EXAMPLES, CheckArgs, CompareArgs, GateArgs, InitCiArgs};
-use crate::record::Trigger;
+use crate::{record::Trigger, redact::Redactor};
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -156,6 +157,9 @@ pub(super) struct RecordArgs {
     /// How to look into the kernel
     #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
     pub backend: BackendChoice,
+    /// Put placeholders for the names of files, folders, addresses and arguments, in all that is written
+    #[arg(long)]
+    pub redact_paths: bool,
     /// A command to run
     #[arg(last = true, value_name = "CMD", required_unless_present = "target")]
     pub command: Vec<OsString>,
@@ -171,6 +175,9 @@ pub(super) struct ReportArgs {
     /// Where to write it; `-` is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
+    /// Put placeholders for the names of files, folders, addresses and arguments
+    #[arg(long)]
+    pub redact_paths: bool,
     /// Recordings; those of several hosts are told together
     #[arg(required = true, value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
@@ -184,9 +191,17 @@ pub(super) struct ExportArgs {
     /// Where to write it; `-` is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
+    /// Put placeholders for the names of files, folders, addresses and arguments
+    #[arg(long)]
+    pub redact_paths: bool,
     /// The recording
     #[arg(value_name = "RECORDING")]
     pub recording: PathBuf,
+}
+
+/// With a key that nobody knows.
+pub(super) fn redactor() -> anyhow::Result<Redactor> {
+    Redactor::random().context("failed to make a key for placeholders")
 }
 
 /// When every descriptor is listed.
@@ -294,6 +309,12 @@ pub(super) struct Common {
     /// Take the user stack of each open, and name in a census who opened what: about 2 µs on each open of a traced process
     #[arg(long)]
     pub stacks: bool,
+    /// Put placeholders for the names of files, folders, addresses and arguments, in all that is written
+    #[arg(long)]
+    pub redact_paths: bool,
+    /// What makes them, where they are to be the same as elsewhere.
+    #[arg(skip)]
+    pub key: Option<Redactor>,
     /// Keep everything in a recording too, for `fdtide report` and `fdtide export`
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -306,6 +327,14 @@ pub(super) struct Common {
 }
 
 impl Common {
+    /// What makes placeholders, if any are to be made.
+    pub(super) fn redactor(&self) -> anyhow::Result<Option<Redactor>> {
+        match self.key {
+            None if self.redact_paths => redactor().map(Some),
+            key => Ok(key),
+        }
+    }
+
     /// What to write.
     pub(super) fn format(&self) -> Format {
         self.format.unwrap_or(Format::Text)

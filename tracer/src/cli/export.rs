@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _},
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -12,7 +13,7 @@ use super::{
     args::{ExportArgs, To},
     fail,
     reading::{self, Rows},
-    report,
+    redacted, report,
     sink_file::Output,
 };
 use crate::{
@@ -36,14 +37,16 @@ fn try_export(args: &ExportArgs) -> anyhow::Result<()> {
         anyhow::bail!("this format is not for a terminal: name a file with -o");
     }
     let mut output = Output::open(&args.output, false)?;
-    let (start, report) = reading::replay(&args.recording, Rows::Last, None).with_context(|| name(args))?;
+    let recordings = redacted::of(std::slice::from_ref(&args.recording), args.redact_paths)?;
+    let recording = recordings.paths.first().map_or(args.recording.as_path(), PathBuf::as_path);
+    let (start, report) = reading::replay(recording, Rows::Last, None).with_context(|| name(args))?;
     // What can't be told belongs to whoever asked, but not into the file.
     let _ = sink::text::write_coverage(&report, &mut io::stderr());
     let result = match args.to {
         To::Hdr => sink::hdr::write(&report, &mut output),
-        To::Perfetto => perfetto(args, &report, &mut output)?,
-        To::Html => return report::page(&args.recording, output),
-        To::Parquet | To::Jsonl | To::Csv => table(args, &start, report, &mut output)?,
+        To::Perfetto => perfetto(args, recording, &report, &mut output)?,
+        To::Html => return report::page(recording, output),
+        To::Parquet | To::Jsonl | To::Csv => table(args, recording, &start, report, &mut output)?,
     };
     fail::written(result.and_then(|()| output.finish())).context("failed to write the export")
 }
@@ -52,9 +55,14 @@ fn name(args: &ExportArgs) -> String {
     args.recording.display().to_string()
 }
 
-fn perfetto(args: &ExportArgs, report: &Report, output: &mut Output) -> anyhow::Result<io::Result<()>> {
+fn perfetto(
+    args: &ExportArgs,
+    recording: &Path,
+    report: &Report,
+    output: &mut Output,
+) -> anyhow::Result<io::Result<()>> {
     let mut trace = perfetto::Trace::default();
-    reading::open(&args.recording, Rows::Last).with_context(|| name(args))?.inputs(|input| match input {
+    reading::open(recording, Rows::Last).with_context(|| name(args))?.inputs(|input| match input {
         Input::Record(bytes) | Input::Look(bytes) => {
             if let Ok(event) = decode(bytes) {
                 trace.event(&event);
@@ -66,9 +74,15 @@ fn perfetto(args: &ExportArgs, report: &Report, output: &mut Output) -> anyhow::
     Ok(trace.write(report, output))
 }
 
-fn table(args: &ExportArgs, start: &Start, report: Report, output: &mut Output) -> anyhow::Result<io::Result<()>> {
+fn table(
+    args: &ExportArgs,
+    recording: &Path,
+    start: &Start,
+    report: Report,
+    output: &mut Output,
+) -> anyhow::Result<io::Result<()>> {
     let rows = Rows::Streamed { to_stdout: args.output.as_os_str() == "-" };
-    let mut reader = reading::open(&args.recording, rows).with_context(|| name(args))?;
+    let mut reader = reading::open(recording, rows).with_context(|| name(args))?;
     let rows = rows::Rows::new(&start.host.name, report);
     let written = (|| {
         let mut table: Box<dyn rows::Table + '_> = match args.to {

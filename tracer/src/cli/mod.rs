@@ -20,6 +20,7 @@ mod progress;
 mod reading;
 mod record;
 mod recording;
+mod redacted;
 mod report;
 mod results;
 mod run;

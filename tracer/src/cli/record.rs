@@ -92,6 +92,7 @@ impl Recorder {
             settle: args.settle,
             backend: args.backend,
             depth: args.depth,
+            redact_paths: args.redact_paths,
             // Execs need not be kept in memory: they are in the recording.
             format: Some(Format::Jsonl),
             ..Common::unsaid()?

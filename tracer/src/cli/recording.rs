@@ -56,10 +56,13 @@ pub(super) fn begin(
     options: Options,
     tap: impl FnOnce(&Start) -> anyhow::Result<Option<Box<dyn Tap>>>,
 ) -> anyhow::Result<(Pipeline, Option<Recording>)> {
+    let redactor = common.redactor()?;
     let start: Start = pipeline::start(session, command, options, depth(common));
+    let start = redactor.map_or(start.clone(), |redactor| redactor.start(start));
     let tap = tap(&start)?;
     let recording = tap.is_some().then(Recording::default);
     let mut pipeline = Pipeline::new(start, options.stream);
+    pipeline.redact(redactor);
     if let Some(tap) = tap {
         pipeline.record(tap);
     }

@@ -12,7 +12,7 @@ use super::{
     args::{Format, ReportArgs},
     fail,
     reading::{self, Rows},
-    results,
+    redacted, results,
     sink_file::Output,
 };
 use crate::{
@@ -33,7 +33,8 @@ pub(super) fn report(args: &ReportArgs) -> ExitCode {
 fn try_report(args: &ReportArgs) -> anyhow::Result<()> {
     results::check(args.format, &args.output)?;
     let output = Output::open(&args.output, args.format == Format::Jsonl)?;
-    match (args.recordings.as_slice(), args.format) {
+    let recordings = redacted::of(&args.recordings, args.redact_paths)?;
+    match (recordings.paths.as_slice(), args.format) {
         (paths, Format::Jsonl) => lines(paths, output, Rows::Streamed { to_stdout: args.output.as_os_str() == "-" }),
         ([path], Format::Html) => page(path, output),
         (_, Format::Html) => anyhow::bail!("a page is of one recording: name one, or use `--format text` or `json`"),

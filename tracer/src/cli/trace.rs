@@ -332,7 +332,7 @@ impl Trace {
         let mut rows = Vec::new();
         session.census(Occasion::Asked, |bytes| {
             targets.take(bytes, &mut |input| pipeline.take(input));
-            if let Ok(Event::Descriptor(row)) = decode(bytes)
+            if let Ok(Event::Descriptor(row)) = decode(&pipeline.redacted(bytes))
                 && row.table.0 == table
             {
                 rows.push(*row);

@@ -2,7 +2,9 @@
 
 mod answers;
 mod fan;
+mod reload;
 mod service;
+mod setup;
 
 use std::{fs, path::Path, process::ExitCode};
 

@@ -8,18 +8,21 @@ use std::{
 
 use anyhow::Context as _;
 
-use super::fan::{Exporters, Fan};
+use super::{
+    fan::{Exporters, Fan},
+    setup::{common, recorder},
+};
 use crate::{
     agent::{
         Config, Exporter, Now,
         alert::Alerts,
-        config::{BackendName, RecordConfig, ReportFormat, Target},
+        config::{ReportFormat, Target},
         control::{Asked, Server},
         logs::Logs,
         notify::Notify,
     },
     cli::{
-        args::{BackendChoice, CensusAt, Common, DepthChoice, Format},
+        args::Format,
         keeper::Keeper,
         results,
         signals::{self, Signals},
@@ -28,7 +31,7 @@ use crate::{
     },
     pipeline,
     probe::Occasion,
-    record::{Caps, Depth, Flight, Keep, Start, Tap},
+    record::Tap,
     sink::text::words::count,
 };
 
@@ -198,40 +201,6 @@ impl Service {
         Ok(())
     }
 
-    fn reload(&mut self) {
-        self.notify.reloading();
-        match super::read(&self.path) {
-            Ok(config) => self.take_over(config),
-            Err(error) => tracing::error!("the configuration stays as it was: {error:#}"),
-        }
-        self.notify.ready();
-    }
-
-    /// Takes from a new configuration what can change while the trace runs.
-    fn take_over(&mut self, config: Config) {
-        self.logs.set(config.log.level);
-        self.level = config.log.level;
-        for target in config.targets.follow.clone() {
-            if !self.targets.contains(&target)
-                && let Err(error) = self.add(target)
-            {
-                tracing::warn!("{error:#}");
-            }
-        }
-        self.alerts.borrow_mut().reload(&config.alerts);
-        if let Some(keeper) = &self.keeper {
-            keeper.set(keep(&config.record));
-        }
-        for text in unchanged(&self.config, &config) {
-            tracing::warn!("{text}");
-        }
-        for text in self.exporters.borrow_mut().iter_mut().flat_map(|exporter| exporter.reload(&config)) {
-            tracing::warn!("{text}");
-        }
-        self.config = config;
-        tracing::info!("read the configuration again");
-    }
-
     /// Detaches, and says what it came to.
     fn finish(self) -> anyhow::Result<()> {
         self.notify.stopping();
@@ -274,59 +243,4 @@ async fn request(server: &mut Option<Server>) -> Asked {
         return asked;
     }
     std::future::pending().await
-}
-
-/// What a new configuration asks for and can't have before a restart.
-fn unchanged(old: &Config, new: &Config) -> Vec<String> {
-    let told = |what: &str| format!("{what} can't change while the agent runs: restart it");
-    let mut all = Vec::new();
-    if old.control != new.control {
-        all.push(told("the control socket"));
-    }
-    if old.trace != new.trace {
-        all.push(told("how it is traced, [trace],"));
-    }
-    if (&old.record.folder, old.record.depth) != (&new.record.folder, new.record.depth) {
-        all.push(told("where and how much is recorded, `folder` and `depth`,"));
-    }
-    all
-}
-
-/// A recorder in this folder.
-fn recorder(folder: &Path, config: &RecordConfig, start: &Start) -> anyhow::Result<Keeper> {
-    let flight = Flight::create(folder, keep(config), start.clone()).with_context(|| {
-        format!("failed to record below `{}`: name a folder that can be written under [record]", folder.display())
-    })?;
-    Ok(Keeper::new(flight))
-}
-
-fn keep(config: &RecordConfig) -> Keep {
-    Keep {
-        keep_ns: config.keep.as_ns(),
-        max_bytes: config.max_bytes.0,
-        min_free: config.min_free.0,
-        triggers: config.on.clone(),
-        dumps: Some(Caps { count: config.dumps, bytes: config.dump_bytes.0, age_ns: config.dump_age.as_ns() }),
-    }
-}
-
-/// The configuration in the words of a trace. Execs are handed on, not kept.
-fn common(config: &Config) -> anyhow::Result<Common> {
-    Ok(Common {
-        format: Some(Format::Jsonl),
-        settle: u64::try_from(config.trace.settle.0.as_millis()).unwrap_or(u64::MAX / 1_000_000).max(1),
-        census: Some(CensusAt::Crest(config.trace.census_at)),
-        ages: config.trace.ages,
-        depth: match config.record.depth {
-            Depth::Records => DepthChoice::Records,
-            Depth::Events => DepthChoice::Events,
-        },
-        backend: match config.trace.backend {
-            None => BackendChoice::Auto,
-            Some(BackendName::Fentry) => BackendChoice::Fentry,
-            Some(BackendName::Kprobe) => BackendChoice::Kprobe,
-            Some(BackendName::Syscall) => BackendChoice::Syscall,
-        },
-        ..Common::unsaid()?
-    })
 }
