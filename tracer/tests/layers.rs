@@ -58,6 +58,21 @@ const ROOMS: &[(&str, &[&str])] = &[
         "src/record",
         &["crate::probe", "crate::sink", "crate::cli", "crate::pipeline", "std::time", "std::thread", "tokio", "aya::"],
     ),
+    ("src/agent", &["crate::probe", "crate::cli", "crate::pipeline", "crate::tui", "println!", "eprintln!", "aya::"]),
+    (
+        "src/redact",
+        &[
+            "std::fs",
+            "std::time",
+            "tokio",
+            "log::",
+            "crate::probe",
+            "crate::sink",
+            "crate::cli",
+            "crate::pipeline",
+            "aya::",
+        ],
+    ),
     (
         "src/procfs",
         &[
@@ -121,6 +136,8 @@ const ONLY: &[(&str, &[&str])] = &[
     ("parquet::", &["src/sink/rows"]),
     ("prost::", &["src/sink/perfetto"]),
     ("ratatui::", &["src/tui", "src/cli/terminal.rs"]),
+    ("tracing_subscriber::", &["src/agent/logs.rs"]),
+    ("sd_notify::", &["src/agent/notify.rs"]),
     ("askama::", &["src/sink/html"]),
     ("globset::", &["src/target"]),
 ];
@@ -219,6 +236,8 @@ fn the_rooms_are_where_they_are_looked_for() {
         "src/event",
         "src/model",
         "src/gate",
+        "src/agent",
+        "src/redact",
         "src/sink",
         "src/record",
         "src/procfs",

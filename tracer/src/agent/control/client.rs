@@ -30,9 +30,14 @@ pub fn ask(path: &Path, request: &Request) -> Result<Answer, ControlError> {
     stream.set_write_timeout(Some(PATIENCE)).map_err(talk)?;
     let mut line = serde_json::to_vec(request).map_err(|error| talk(error.into()))?;
     line.push(b'\n');
-    stream.write_all(&line).map_err(talk)?;
+    // Whoever may not ask is told so before it has asked.
+    let written = stream.write_all(&line);
     let mut text = String::new();
-    BufReader::new(stream).take(ANSWER_MAX as u64).read_line(&mut text).map_err(talk)?;
+    let read = BufReader::new(stream).take(ANSWER_MAX as u64).read_line(&mut text);
+    if text.is_empty() {
+        written.map_err(talk)?;
+    }
+    read.map_err(talk)?;
     if text.is_empty() {
         return Err(answer("it ended before it answered, or this user may not ask".to_owned()));
     }

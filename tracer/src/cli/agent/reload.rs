@@ -4,7 +4,7 @@ use super::{
     service::Service,
     setup::{keep, redactor},
 };
-use crate::agent::Config;
+use crate::{agent::Config, gate::Problem};
 
 impl Service {
     /// After SIGHUP. A bad configuration changes nothing.
@@ -12,7 +12,7 @@ impl Service {
         self.notify.reloading();
         match super::read(&self.path) {
             Ok(config) => self.take_over(config),
-            Err(error) => tracing::error!("the configuration stays as it was: {error:#}"),
+            Err(error) => tracing::error!("the configuration stays as it was: {}", in_a_line(&error)),
         }
         self.notify.ready();
     }
@@ -57,6 +57,14 @@ impl Service {
         }
         self.config = config;
         tracing::info!("read the configuration again");
+    }
+}
+
+/// An error without the lines that show its place, and with what is allowed there.
+fn in_a_line(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<Box<Problem>>() {
+        Some(problem) => format!("{problem}; {}", problem.help),
+        None => format!("{error:#}"),
     }
 }
 
