@@ -25,7 +25,7 @@ use crate::{
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
     sink,
-    target::Targets,
+    target::{Selector, Targets},
     tui::Status,
 };
 
@@ -165,6 +165,36 @@ impl Trace {
         self.take()
     }
 
+    /// Begins without a target; those that are added later take later processes too if `follow_new` says so.
+    pub(super) fn follow(&mut self, follow_new: bool) -> anyhow::Result<()> {
+        self.targets = Targets::new(Path::new("/"), Vec::new(), follow_new);
+        self.targets.begin(&mut self.session)?;
+        Ok(())
+    }
+
+    /// One more target. Gives how many processes it means now.
+    pub(super) fn add(&mut self, selector: Selector) -> anyhow::Result<usize> {
+        let found = self.targets.add(&mut self.session, selector)?;
+        if let Some(pid) = self.targets.first() {
+            self.count_oom_kills(pid);
+        }
+        self.deserted = false;
+        self.take()?;
+        Ok(found)
+    }
+
+    /// One target fewer. Gives how many processes are traced no longer.
+    pub(super) fn remove(&mut self, selector: &Selector) -> anyhow::Result<u64> {
+        let removed = self.targets.remove(&mut self.session, selector)?;
+        self.take()?;
+        Ok(removed)
+    }
+
+    /// The targets in force, as they are written.
+    pub(super) fn selectors(&self) -> Vec<String> {
+        self.targets.selectors().map(ToString::to_string).collect()
+    }
+
     /// Looks for the first target; once it is there, later ones are targets only if that was asked for.
     fn await_first(&mut self) -> anyhow::Result<()> {
         let Some(later) = self.waiting else { return Ok(()) };
@@ -263,6 +293,13 @@ impl Trace {
         // Whose program it is that has just been execed is asked of /proc.
         let look = self.stacks.is_some() || self.targets.is_open();
         if let Err(error) = privileges::drop_unneeded(files, look) {
+            log::warn!("the capabilities that are no longer needed could not be given up: {error}");
+        }
+    }
+
+    /// As [`Self::settle_down`], while more targets may be added: whose program it is must still be seen then.
+    pub(super) fn settle_down_for_more(&self) {
+        if let Err(error) = privileges::drop_unneeded(true, true) {
             log::warn!("the capabilities that are no longer needed could not be given up: {error}");
         }
     }

@@ -17,9 +17,15 @@ impl Redactor {
             Some(record::DESCRIPTOR) => {
                 Cow::Owned(fits(size_of::<DescriptorRecord>()).map_or(Vec::new(), |raw| self.descriptor(raw)))
             }
-            Some(record::PROC | record::EXIT | record::TABLE | record::MOVE | record::CENSUS | record::SLOT) => {
-                Cow::Borrowed(bytes)
-            }
+            Some(
+                record::PROC
+                | record::EXIT
+                | record::TABLE
+                | record::MOVE
+                | record::CENSUS
+                | record::SLOT
+                | record::REMOVED,
+            ) => Cow::Borrowed(bytes),
             _ => Cow::Owned(Vec::new()),
         }
     }

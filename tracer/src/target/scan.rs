@@ -48,7 +48,8 @@ pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) ->
         selectors.iter().enumerate().filter(|(_, selector)| !matches!(selector, Selector::Pid(_))).collect();
     if !rest.is_empty() {
         for pid in pids.iter().copied().filter(|pid| *pid != own) {
-            if !Stat::of(root, pid).is_some_and(|stat| stat.runs()) {
+            // Nor what fdtide itself has started: the kernel leaves that out too.
+            if !Stat::of(root, pid).is_some_and(|stat| stat.runs() && stat.parent != own) {
                 continue;
             }
             let facts = Facts::of(root, pid);

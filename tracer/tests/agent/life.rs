@@ -67,7 +67,8 @@ fn what_fails_is_alerted_once_and_dump_and_report_say_what_the_fixture_counted()
         target.pid()
     );
     let agent = Agent::start(&config);
-    let before = agent.descriptors();
+    let own = || agent.status().agent.expect("/proc is there").descriptors;
+    let before = own();
     agent.ask(&Request::Mark { text: "deploy 1.4.2".to_owned() });
     let line = step(&mut target, "in-flight");
     let (ok, failed) = (number(&line, "expect.ok"), number(&line, "expect.failed"));
@@ -82,7 +83,7 @@ fn what_fails_is_alerted_once_and_dump_and_report_say_what_the_fixture_counted()
     assert_eq!(marked, ok, "each exec came after the mark");
 
     let line = step(&mut target, "reaped");
-    assert_eq!(agent.descriptors(), before, "the agent's own descriptors");
+    assert_eq!(own(), before, "the agent's own descriptors");
     let pid = target.pid();
     let (folder, report) = agent.end();
     agrees(&report, pid, &line);
@@ -129,6 +130,25 @@ fn targets_come_by_reload_and_by_request_and_an_agent_without_any_waits() {
     agrees(&report, first.pid(), &one);
     agrees(&report, second.pid(), &two);
     drop(folder);
+}
+
+#[test]
+fn a_later_process_of_a_name_is_followed_from_its_exec_until_it_is_removed() {
+    let Some(_kernel) = support::kernel() else { return };
+    let agent = Agent::start("[targets]\nfollow = [\"name:fd-holder\"]\n");
+    let mut first = fixture("fd-holder", &["--count", "30"]);
+    let line = step(&mut first, "holding");
+    poll(20, "it is followed", || (agent.status().processes == 1).then_some(()));
+    agent.ask(&Request::Remove { target: "name:fd-holder".to_owned() });
+    assert_eq!((agent.status().targets.len(), agent.status().processes), (0, 0));
+    let _second = fixture("fd-holder", &["--count", "40"]);
+    agent.ask(&Request::Add { target: "name:nobody-yet".to_owned() });
+    let (_folder, report) = agent.end();
+    let rows = list(&report, "tables");
+    assert!(rows.iter().all(|row| list(row, "pids")[0] != _second.pid()), "{rows:?}");
+    let high = rows.iter().filter_map(|row| row["high_water"].as_u64()).max();
+    // A table that is followed no longer is no row of a stream; if it is told, it is told right.
+    assert!(high.is_none_or(|high| high == number(&line, "high_water")), "{rows:?}");
 }
 
 #[test]

@@ -81,11 +81,6 @@ impl Agent {
         kill(self.pid(), libc::SIGHUP);
     }
 
-    /// Descriptors that it has open.
-    pub fn descriptors(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/fd", self.pid())).expect("it runs").count()
-    }
-
     /// Ends it by SIGTERM, within the five seconds that it has; gives its folder and its report.
     pub fn end(mut self) -> (TempDir, Value) {
         let since = Instant::now();

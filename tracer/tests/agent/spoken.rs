@@ -34,8 +34,9 @@ fn ctl_tells_and_asks_and_says_what_was_refused() {
     assert_eq!(agent.status().level, fdtide::agent::config::Level::Debug);
     for (args, why) in [
         (&["dump"][..], "[record]"),
-        (&["add", "nonsense"], "names no target"),
-        (&["add", "pid:4194399"], "no process"),
+        (&["add", "nonsense"], "names no process"),
+        (&["add", "pid:4194399"], "no process has the id"),
+        (&["remove", "name:nobody"], "not one of those in force"),
         (&["add", &format!("pid:{}", agent.pid())], "never traces itself"),
         (&["mark", "two\nlines"], "one line"),
         (&["mark", ""], "one line"),

@@ -66,7 +66,15 @@ impl Watch {
                 }
                 alerts
             }
-            Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => Vec::new(),
+            Event::Removed(removed) => {
+                let Some(head) = &removed.table else { return Vec::new() };
+                let alerts = self.head(head, removed.at_ns);
+                if head.users == 0 {
+                    self.tables.remove(&head.id);
+                }
+                alerts
+            }
+            Event::Place(_) | Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => Vec::new(),
         }
     }
 

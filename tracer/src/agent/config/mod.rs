@@ -20,7 +20,7 @@ pub use alerts::{Alerts, Headroom};
 pub use export::{Metrics, Otlp, Segments};
 pub use record::{RecordConfig, ReportConfig, ReportFormat};
 pub use service::{ControlConfig, Level, LogConfig};
-pub use targets::{BackendName, Target, Targets, TraceConfig};
+pub use targets::{BackendName, Targets, TraceConfig};
 pub use value::{Size, Time};
 
 /// Its usual place.

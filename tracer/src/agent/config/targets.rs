@@ -1,17 +1,16 @@
 //! `[targets]` and `[trace]`: whom to trace, and how.
 
-use std::fmt;
-
 use serde::Deserialize;
 
 use super::Time;
+use crate::target::Selector;
 
 /// Whom to trace.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Targets {
     /// Who; with nobody the agent waits for `fdtide ctl add`.
-    pub follow: Vec<Target>,
+    pub follow: Vec<Selector>,
     /// Processes that come later and match are followed too.
     pub follow_new: bool,
 }
@@ -19,34 +18,6 @@ pub struct Targets {
 impl Default for Targets {
     fn default() -> Self {
         Targets { follow: Vec::new(), follow_new: true }
-    }
-}
-
-/// One of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(try_from = "String")]
-pub enum Target {
-    /// A process, with all its descendants.
-    Pid(u32),
-}
-
-impl TryFrom<String> for Target {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Target, String> {
-        let number = text.strip_prefix("pid:").and_then(|number| number.parse().ok());
-        number
-            .filter(|pid| *pid > 0)
-            .map(Target::Pid)
-            .ok_or_else(|| format!("`{text}` names no target: use `pid:4242`"))
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Target::Pid(pid) => write!(f, "pid:{pid}"),
-        }
     }
 }
 

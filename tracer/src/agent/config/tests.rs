@@ -8,7 +8,7 @@ redact_paths = true
 redact_key_file = "/etc/fdtide/key"
 
 [targets]
-follow = ["pid:4242", "pid:7"]
+follow = ["pid:4242", "name:postgres", "unit:nginx"]
 follow_new = false
 
 [trace]
@@ -52,7 +52,8 @@ socket = "/run/fdtide/other.sock"
 fn every_key_is_read_and_an_empty_file_gives_the_defaults() {
     let config = parse("agent.toml", WHOLE).unwrap();
     assert!(config.redact_paths && !config.targets.follow_new);
-    assert_eq!(config.targets.follow, [Target::Pid(4242), Target::Pid(7)]);
+    let follow: Vec<String> = config.targets.follow.iter().map(ToString::to_string).collect();
+    assert_eq!(follow, ["pid:4242", "name:postgres", "unit:nginx.service"]);
     assert_eq!(config.trace.settle, Time(Duration::from_millis(100)));
     assert_eq!(config.trace.backend, Some(BackendName::Syscall));
     assert_eq!(config.record.on, [Trigger::Failure, Trigger::Headroom(100)]);
@@ -74,7 +75,7 @@ fn mistakes_have_the_line_and_column_of_the_file_and_say_what_may_be_meant() {
         ("[record]\nkeep = 30", 2, 8, "invalid type", "docs/agent.md"),
         ("[record]\nmax_bytes = \"lots\"", 2, 13, "`lots` is no size", "docs/agent.md"),
         ("[record]\non = [\"failure\", \"fire\"]", 2, 18, "`fire` is no trigger", "docs/agent.md"),
-        ("[targets]\nfollow = [\n  \"pid:0\",\n]", 3, 3, "`pid:0` names no target", "docs/agent.md"),
+        ("[targets]\nfollow = [\n  \"pid:0\",\n]", 3, 3, "`pid:0` names no process", "docs/agent.md"),
         ("[alerts]\nheadroom = \"150%\"", 2, 12, "neither a number", "docs/agent.md"),
         ("[alerts]\nheadroom = true", 2, 12, "a share of the limit", "docs/agent.md"),
         ("[record\nkeep = \"1m\"", 1, 8, "table", "docs/agent.md"),

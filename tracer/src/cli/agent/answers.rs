@@ -2,10 +2,7 @@
 
 use super::service::Service;
 use crate::{
-    agent::{
-        config::Target,
-        control::{Answer, Request, Status},
-    },
+    agent::control::{Answer, Request, Status},
     cli::keeper::Keeper,
     model::rfc3339,
     pipeline,
@@ -31,14 +28,8 @@ impl Service {
                 let status = self.status()?;
                 Answer { status: Some(Box::new(status)), ..Answer::done("") }
             }
-            Request::Add { target } => match Target::try_from(target) {
-                Ok(target) => {
-                    self.add(target)?;
-                    Answer::done(format!("following {target}"))
-                }
-                Err(why) => Answer::refused(why),
-            },
-            Request::Remove { target } => Answer::refused(format!("`{target}` can't be removed yet")),
+            Request::Add { target } => Answer::done(self.add(target.parse()?)?),
+            Request::Remove { target } => Answer::done(self.remove(&target.parse()?)?),
             Request::Census => {
                 self.trace.census(Occasion::Asked)?;
                 Answer::done("a census was taken")
@@ -73,7 +64,7 @@ impl Service {
     fn trouble(&self) -> Vec<String> {
         let paused = self.keeper.as_ref().and_then(Keeper::paused);
         let paused = paused.map(|why| format!("nothing is recorded: {why}"));
-        self.trouble.iter().cloned().chain(paused).collect()
+        self.failing.iter().map(|(_, why)| why.clone()).chain(paused).collect()
     }
 
     fn status(&mut self) -> anyhow::Result<Status> {
@@ -85,7 +76,7 @@ impl Service {
             pid: std::process::id(),
             since: rfc3339(start.anchor.wall_unix_ns),
             backend: status.backend,
-            targets: self.targets.iter().map(ToString::to_string).collect(),
+            targets: self.trace.selectors(),
             processes: live.processes as u64,
             tables: live.tables.len() as u64,
             execs: live.execs_total,

@@ -4,7 +4,7 @@ use super::{
     service::Service,
     setup::{keep, redactor},
 };
-use crate::{agent::Config, gate::Problem};
+use crate::{agent::Config, gate::Problem, target::Selector};
 
 impl Service {
     /// After SIGHUP. A bad configuration changes nothing.
@@ -37,9 +37,16 @@ impl Service {
     fn take_over(&mut self, config: Config) {
         self.logs.set(config.log.level);
         self.level = config.log.level;
-        for target in config.targets.follow.clone() {
-            if !self.targets.contains(&target)
-                && let Err(error) = self.add(target)
+        let before: Vec<Selector> = self.config.targets.follow.clone();
+        for selector in before.iter().filter(|selector| !config.targets.follow.contains(selector)) {
+            if let Err(error) = self.remove(selector) {
+                tracing::warn!("{error:#}");
+            }
+        }
+        let known = self.trace.selectors();
+        for selector in config.targets.follow.clone() {
+            if !known.contains(&selector.to_string())
+                && let Err(error) = self.add(selector)
             {
                 tracing::warn!("{error:#}");
             }
@@ -74,6 +81,9 @@ fn unchanged(old: &Config, new: &Config) -> Vec<String> {
     let mut all = Vec::new();
     if old.control != new.control {
         all.push(told("the control socket"));
+    }
+    if old.targets.follow_new != new.targets.follow_new {
+        all.push(told("whether later processes are followed, `follow_new`,"));
     }
     if old.trace != new.trace {
         all.push(told("how it is traced, [trace],"));

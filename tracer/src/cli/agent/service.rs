@@ -4,6 +4,7 @@ use std::{
     cell::RefCell,
     path::{Path, PathBuf},
     rc::Rc,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
@@ -16,7 +17,7 @@ use crate::{
     agent::{
         Config, Exporter, Now,
         alert::Alerts,
-        config::{ReportFormat, Target},
+        config::ReportFormat,
         control::{Asked, Server},
         logs::Logs,
         notify::Notify,
@@ -33,10 +34,16 @@ use crate::{
     probe::Occasion,
     record::Tap,
     sink::text::words::count,
+    target::Selector,
 };
 
 /// Signals that the agent hears.
 const HEARD: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGQUIT, libc::SIGHUP, libc::SIGUSR1];
+
+/// What fails is tried again after this long,
+const PAUSE: Duration = Duration::from_millis(250);
+/// and for so long.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running agent.
 pub(super) struct Service {
@@ -47,13 +54,12 @@ pub(super) struct Service {
     pub keeper: Option<Keeper>,
     pub exporters: Exporters,
     pub alerts: Rc<RefCell<Alerts>>,
-    pub targets: Vec<Target>,
     pub notify: Notify,
     pub marks: u64,
     /// Present level of logs.
     pub level: crate::agent::config::Level,
-    /// What is wrong now.
-    pub trouble: Vec<String>,
+    /// Since when a part of it fails, and why.
+    pub failing: Option<(Instant, String)>,
 }
 
 /// Who is told what the agent sees, in this order. Each section of the configuration that names somebody has its line here.
@@ -104,19 +110,19 @@ impl Service {
             keeper,
             exporters,
             alerts,
-            targets: Vec::new(),
             notify: Notify::from_env(),
             marks: 0,
-            trouble: Vec::new(),
+            failing: None,
             config,
         };
-        for target in service.config.targets.follow.clone() {
+        service.trace.follow(service.config.targets.follow_new)?;
+        for selector in service.config.targets.follow.clone() {
             // One that has gone is no reason not to trace the others.
-            if let Err(error) = service.add(target) {
+            if let Err(error) = service.add(selector) {
                 tracing::warn!("{error:#}");
             }
         }
-        service.trace.settle_down(true);
+        service.trace.settle_down_for_more();
         Ok(service)
     }
 
@@ -126,21 +132,45 @@ impl Service {
         self.notify.ready();
         tracing::info!("tracing with the {} backend", self.trace.pipeline().start().plan.backend);
         loop {
-            tokio::select! {
-                records = self.trace.records() => records?,
+            let turned = tokio::select! {
+                records = self.trace.records() => records,
                 signal = signals.next() => match signal.context("failed to read signals")?.number {
-                    libc::SIGHUP => self.reload(),
-                    libc::SIGUSR1 => self.trace.census(Occasion::Asked)?,
+                    libc::SIGHUP => {
+                        self.reload();
+                        Ok(())
+                    }
+                    libc::SIGUSR1 => self.trace.census(Occasion::Asked),
                     _ => return Ok(()),
                 },
                 asked = request(&mut server) => {
                     let Asked { request, answer } = asked;
                     // Who has gone meanwhile needs none.
                     let _ = answer.send(self.answer(request));
+                    Ok(())
                 }
-                _ = clock.tick() => self.tick()?,
+                _ = clock.tick() => self.tick(),
+            };
+            match turned.and_then(|()| self.hand_on()) {
+                Ok(()) => self.failing = None,
+                Err(error) => {
+                    self.suffer(error)?;
+                    tokio::time::sleep(PAUSE).await;
+                }
             }
-            self.hand_on()?;
+        }
+    }
+
+    /// What fails for a moment, as for want of a descriptor, does not end a trace of a day; what fails for long does.
+    fn suffer(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
+        match &self.failing {
+            Some((since, _)) if since.elapsed() >= PATIENCE => Err(error),
+            Some((_, known)) if *known == format!("{error:#}") => Ok(()),
+            known => {
+                let since = known.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+                tracing::error!("{error:#}; it is tried again");
+                self.failing = Some((since, format!("{error:#}")));
+                Ok(())
+            }
         }
     }
 
@@ -178,27 +208,26 @@ impl Service {
             let now = Now { at_ns: status.now_ns, live: &live, counted: &counted, skipped: status.skipped, agent };
             self.exporters.borrow_mut().iter_mut().for_each(|exporter| exporter.tick(&now));
         }
-        let (targets, alive) = (self.targets.len() as u64, self.trace.alive() as u64);
+        let (targets, alive) = (self.trace.selectors().len() as u64, self.trace.alive() as u64);
         self.notify.tick(format!("{}, {} alive", count(targets, "target"), count(alive, "process")));
         Ok(())
     }
 
-    /// Follows a target from now on.
-    pub(super) fn add(&mut self, target: Target) -> anyhow::Result<()> {
-        match target {
-            Target::Pid(pid) => {
-                anyhow::ensure!(
-                    pid != std::process::id(),
-                    "process `{pid}` is the agent itself, which never traces itself: name another"
-                );
-                self.trace.target(pid)?;
-            }
-        }
-        if !self.targets.contains(&target) {
-            self.targets.push(target);
-        }
-        tracing::info!("following {target}");
-        Ok(())
+    /// Follows this from now on.
+    pub(super) fn add(&mut self, selector: Selector) -> anyhow::Result<String> {
+        let name = selector.to_string();
+        let found = self.trace.add(selector)?;
+        let told = format!("following `{name}`: {} now", count(found as u64, "process"));
+        tracing::info!("{told}");
+        Ok(told)
+    }
+
+    /// Follows it no longer.
+    pub(super) fn remove(&mut self, selector: &Selector) -> anyhow::Result<String> {
+        let removed = self.trace.remove(selector)?;
+        let told = format!("`{selector}` is followed no longer: {} let go", count(removed, "process"));
+        tracing::info!("{told}");
+        Ok(told)
     }
 
     /// Detaches, and says what it came to.

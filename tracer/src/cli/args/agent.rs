@@ -21,7 +21,7 @@ Exit status: 0 after SIGTERM or SIGINT, or if the configuration is sound; 2 if f
 pub(in crate::cli) const CTL_EXAMPLES: &str = "\
 Examples:
   fdtide ctl status
-  fdtide ctl add pid:4242
+  fdtide ctl add name:openshell-sandbox
   fdtide ctl mark 'deploy 1.4.2'      stands in recordings and reports from now on
   fdtide ctl log debug                until the next reload
 
@@ -58,7 +58,7 @@ pub(in crate::cli) enum Ask {
     Status,
     /// Trace this too
     Add {
-        /// Whom, as in the configuration: `pid:4242`
+        /// Whom: `pid:4242`, `name:postgres`, `exe:GLOB`, `cgroup:PATH`, `container:ID`, `unit:NAME`, `uid:USER`
         #[arg(value_name = "TARGET")]
         target: String,
     },
