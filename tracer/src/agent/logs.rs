@@ -12,7 +12,9 @@ use tracing::{
     level_filters::LevelFilter,
 };
 use tracing_subscriber::{
-    Registry, fmt as lines,
+    Registry,
+    filter::Targets,
+    fmt as lines,
     fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
     layer::SubscriberExt as _,
     registry::LookupSpan,
@@ -26,14 +28,14 @@ use crate::{event::visible, model::rfc3339};
 /// Running logs.
 #[derive(Clone)]
 pub struct Logs {
-    filter: reload::Handle<LevelFilter, Registry>,
+    filter: reload::Handle<Targets, Registry>,
 }
 
 impl Logs {
     /// From now on everything is logged to stderr; what comes through the `log` crate too.
     #[must_use]
     pub fn start(level: Level) -> Logs {
-        let (layer, filter) = reload::Layer::new(LevelFilter::from(level));
+        let (layer, filter) = reload::Layer::new(only(level.into()));
         let style = if is_journal() { Style::Journal } else { Style::Plain };
         let written = lines::layer().with_writer(io::stderr).event_format(Lines(style));
         let logs = Logs { filter };
@@ -47,7 +49,7 @@ impl Logs {
     pub fn set(&self, level: Level) {
         let level = LevelFilter::from(level);
         // It fails only where nobody logs any more.
-        let _ = self.filter.reload(level);
+        let _ = self.filter.reload(only(level));
         log::set_max_level(match level.into_level() {
             Some(tracing::Level::ERROR) => log::LevelFilter::Error,
             Some(tracing::Level::WARN) => log::LevelFilter::Warn,
@@ -57,6 +59,14 @@ impl Logs {
             None => log::LevelFilter::Off,
         });
     }
+}
+
+/// This and what is worse; of the loader, whose steps fill pages, only what is wrong.
+fn only(level: LevelFilter) -> Targets {
+    let targets = Targets::new().with_default(level);
+    ["aya", "aya_obj"]
+        .into_iter()
+        .fold(targets, |targets, name| targets.with_target(name, level.min(LevelFilter::WARN)))
 }
 
 impl From<Level> for LevelFilter {
@@ -154,10 +164,10 @@ mod tests {
         }
     }
 
-    fn logged(style: Style, act: impl FnOnce(&reload::Handle<LevelFilter, Registry>)) -> String {
+    fn logged(style: Style, act: impl FnOnce(&reload::Handle<Targets, Registry>)) -> String {
         let kept = Kept::default();
         let writer = kept.clone();
-        let (filter, handle) = reload::Layer::new(LevelFilter::INFO);
+        let (filter, handle) = reload::Layer::new(only(LevelFilter::INFO));
         let layer = lines::layer().with_writer(move || writer.clone()).event_format(Lines(style));
         let subscriber = tracing_subscriber::registry().with(filter).with(layer);
         tracing::subscriber::with_default(subscriber, || act(&handle));
@@ -179,7 +189,8 @@ mod tests {
     fn a_person_gets_the_time_and_the_level_can_change() {
         let text = logged(Style::Plain, |handle| {
             tracing::debug!("one");
-            handle.reload(LevelFilter::DEBUG).unwrap();
+            handle.reload(only(LevelFilter::DEBUG)).unwrap();
+            tracing::debug!(target: "aya_obj::relocation", "a step of the loader");
             tracing::debug!("two");
         });
         assert!(text.ends_with("Z debug: two\n") && text.starts_with("20") && text.lines().count() == 1, "{text}");

@@ -106,7 +106,8 @@ fn a_failure_of_a_process_that_changes_nothing_else_is_alerted_too() {
     let config = "[targets]\nfollow = [\"pid:PID\"]\n[alerts]\non_failure = [\"true\"]\n";
     let agent = Agent::start(&config.replace("PID", &target.pid().to_string()));
     target.go();
-    poll(20, "the alert", || (agent.status().alerts.sent > 0).then_some(()));
+    agent.until_logged("was refused a descriptor");
+    poll(20, "the command has run", || (agent.status().alerts.sent > 0).then_some(()));
     agent.end();
 }
 

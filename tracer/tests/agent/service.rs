@@ -61,7 +61,11 @@ impl Agent {
 
     /// Waits for a line of the log with this in it.
     pub fn until_logged(&self, text: &str) {
-        poll(20, text, || self.log().contains(text).then_some(()));
+        let until = Instant::now() + Duration::from_secs(20);
+        while !self.log().contains(text) {
+            assert!(Instant::now() < until, "no `{text}` in {}", self.log());
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Asks, and takes no refusal.
