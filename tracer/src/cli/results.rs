@@ -34,6 +34,8 @@ pub(super) fn write(
         Format::Json => sink::json::write(&report, &mut output),
         Format::Jsonl => {
             rest.append(&mut report.execs);
+            // Lines have no tables, so that none is missing.
+            report.coverage.retain(|note| note.code != "tables_let_go");
             // What was not seen belongs to the reader of the lines too, but not into them.
             let _ = sink::text::write_coverage(&report, &mut io::stderr());
             if deaf { Ok(()) } else { rest.iter().try_for_each(|record| sink::jsonl::write_exec(record, &mut output)) }

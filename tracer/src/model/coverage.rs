@@ -23,6 +23,8 @@ pub struct Seen {
     pub lost_rows: u64,
     /// Rows whose census did not come.
     pub stray_rows: u64,
+    /// Tables that have gone and have no row.
+    pub tables_let_go: u64,
     /// Marks that are not kept any more.
     pub marks_forgotten: u64,
 }
@@ -53,6 +55,9 @@ pub fn notes(end: &End, seen: &Seen, tables: &[TableRow]) -> Vec<CoverageNote> {
     });
     notes.count(seen.spawner_unknown, "spawner_unknown", |n| {
         format!("the spawner of {} was not followed, or not long enough; its window is unknown", plural(n, "exec"))
+    });
+    notes.count(seen.tables_let_go, "tables_let_go", |n| {
+        format!("{} that ended are not told, for memory: none was higher than those that are", plural(n, "table"))
     });
     notes.count(seen.marks_forgotten, "marks_forgotten", |n| format!("the first {} are not told", plural(n, "mark")));
     notes.count(seen.lost_rows + seen.stray_rows, "census_rows", |n| {

@@ -132,6 +132,8 @@ impl Model {
 
     fn finish_tables(&mut self) -> Vec<TableRow> {
         let mut rows = std::mem::take(&mut self.over);
+        self.seen.tables_let_go = self.highest.let_go;
+        rows.append(&mut self.highest.take());
         for (_, mut table) in self.tables.drain() {
             table.crest_open();
             self.crests.extend(table.take_crests());

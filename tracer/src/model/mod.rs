@@ -15,6 +15,7 @@ mod family;
 mod finish;
 mod found;
 mod growth;
+mod highest;
 mod image;
 mod intern;
 mod listener;
@@ -76,7 +77,7 @@ const LOST_LISTENERS: usize = 256;
 pub struct Options {
     /// How long `live` must be still to count as settled, nanoseconds.
     pub settle_ns: u64,
-    /// Keep completed exec records only until [`Model::drain_completed`] takes them, and no rows of tables that have gone:
+    /// Keep completed exec records only until [`Model::drain_completed`] takes them, and of tables that have gone only the highest rows:
     /// memory then depends on what runs, not on what has run.
     pub stream: bool,
 }
@@ -94,6 +95,8 @@ pub struct Model {
     procs: HashMap<ProcId, Proc>,
     tables: HashMap<TableId, Box<Table>>,
     over: Vec<report::TableRow>,
+    /// Tables that have gone, with `Options::stream`.
+    highest: highest::Highest,
     crests: Vec<CrestRow>,
     growth: Vec<report::Growth>,
     lost_listeners: Vec<LostListener>,
@@ -329,6 +332,8 @@ impl Model {
         if !self.options.stream {
             self.growth.extend(table.growth());
             self.over.push(table.into_row(self.options.settle_ns, &mut self.kinds));
+        } else if let Some(rank) = self.highest.takes(&table) {
+            self.highest.keep(rank, table.into_row(self.options.settle_ns, &mut self.kinds));
         }
     }
 

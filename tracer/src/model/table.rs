@@ -84,6 +84,13 @@ impl Head {
 }
 
 impl Table {
+    /// Whether descriptors were refused in it, and its high-water mark.
+    pub fn rank(&self) -> (bool, u32) {
+        let Some(head) = &self.head else { return (false, 0) };
+        let mark = self.crest.as_ref().map_or(0, |mark| mark.live);
+        (head.failures_other > 0 || !head.failures.is_empty(), head.life.live.max(mark))
+    }
+
     /// A table that nothing is known of yet.
     pub fn new(id: TableId, first_ns: u64) -> Table {
         Table {

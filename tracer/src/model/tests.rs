@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::event::{Event, Exit, Kind, Kinds, Move, Name, Reason, Seen, TableId};
+use crate::event::{Errno, Event, Exit, Kind, Kinds, Move, Name, Reason, Seen, TableId};
 use crate::model::report::{EndedBy, ExecRecord, GrowthPer, Outlived, Report, SettledFrom, TableState};
 use crate::model::testing::sim::{Expected, SETTLE_NS, Sim};
 use crate::model::testing::{self, MS, sample};
@@ -311,13 +311,18 @@ fn a_reused_pid_is_another_process() {
 }
 
 #[test]
-fn a_stream_gives_each_record_once_and_keeps_nothing() {
+fn a_stream_gives_each_record_once_and_keeps_the_highest_tables_only() {
+    const EXECS: u64 = 400;
     let mut sim = Sim::new();
     let root = sim.run("/a", &[(Kind::File, 3)]);
-    for _ in 0..20 {
+    for n in 0..EXECS {
         let child = sim.fork(root);
         sim.pass(MS);
         sim.exec(child, "/bin/true", &[]);
+        sim.open(child, Kind::File, if n == 7 { 30 } else { n as u32 % 20 });
+        if n == 9 {
+            sim.fail(child, 257, Errno::EMFILE, 1);
+        }
         sim.exit(child, 0);
     }
     sim.end();
@@ -327,10 +332,21 @@ fn a_stream_gives_each_record_once_and_keeps_nothing() {
         model.apply(event);
         drained.extend(model.drain_completed());
     }
-    assert_eq!(drained.iter().map(|record| record.seq).collect::<Vec<_>>(), (1..=20).collect::<Vec<u64>>());
+    assert_eq!(drained.iter().map(|record| record.seq).collect::<Vec<_>>(), (1..=EXECS).collect::<Vec<u64>>());
     let report = model.finish(sample::end(sim.now));
     assert_eq!(report.execs.iter().map(|record| record.seq).collect::<Vec<_>>(), [0]);
-    assert_eq!((report.tables.len(), report.histograms[0].window.count), (1, 20));
+    assert_eq!((report.tables.len() as u64, report.histograms[0].window.count), (1 + 128, EXECS));
+    // The one that failed is low, and is there; the highest is there, the lowest are not.
+    assert!(report.tables.iter().any(|row| !row.failures.is_empty()));
+    let whole = sample::model(&sim.events).finish(sample::end(sim.now));
+    let highs = |report: &Report| {
+        let mut highs: Vec<_> = report.tables.iter().filter_map(|row| row.high_water).collect();
+        highs.sort_unstable_by(|a, b| b.cmp(a));
+        highs
+    };
+    assert_eq!(highs(&report)[..100], highs(&whole)[..100]);
+    let note = report.coverage.iter().find(|note| note.code == "tables_let_go").unwrap();
+    assert!(note.text.starts_with("272 tables"), "{}", note.text);
     let mut whole = sample::model(&sim.events);
     assert!(whole.drain_completed().is_empty());
 }

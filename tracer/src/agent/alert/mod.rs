@@ -11,7 +11,7 @@ mod tests;
 use serde::Serialize;
 
 use super::{config, control::message::Alerts as Counts};
-use crate::event::Event;
+use crate::event::{CensusReason, Event};
 use limiter::Limiter;
 use send::Senders;
 use watch::Watch;
@@ -84,6 +84,7 @@ pub struct Alerts {
     config: config::Alerts,
     watch: Watch,
     limiter: Limiter,
+    urgent: bool,
     senders: Senders,
 }
 
@@ -92,7 +93,13 @@ impl Alerts {
     #[must_use]
     pub fn new(config: config::Alerts, host: String, anchor: crate::model::Anchor) -> Alerts {
         let senders = Senders::new(&config);
-        Alerts { watch: Watch::new(host, anchor, config.headroom), limiter: Limiter::default(), senders, config }
+        Alerts {
+            urgent: false,
+            watch: Watch::new(host, anchor, config.headroom),
+            limiter: Limiter::default(),
+            senders,
+            config,
+        }
     }
 
     /// Another configuration, from now on.
@@ -109,8 +116,15 @@ impl Alerts {
         self.watch.mark = Some(text.to_owned());
     }
 
+    /// Whether something failed of which more can be known by a look at the tables; true once.
+    pub fn is_urgent(&mut self) -> bool {
+        std::mem::take(&mut self.urgent)
+    }
+
     /// Takes an event: tells at once what is to be told.
     pub fn event(&mut self, event: &Event) {
+        // The kernel tells the first failure of each kind at once, and its figures stand in the table.
+        self.urgent |= matches!(event, Event::Census(census) if census.reason == CensusReason::Failure);
         for mut alert in self.watch.event(event) {
             let key = (alert.cause, alert.comm.clone());
             match self.limiter.pass(key, alert.at_ns, self.config.every.as_ns()) {

@@ -91,7 +91,6 @@ impl Service {
             alerts: self.alerts.borrow().counts(),
             trouble: self.trouble(),
             exporters: exporters.iter().map(|exporter| (exporter.name().to_owned(), exporter.status())).collect(),
-            ..Status::default()
         })
     }
 }

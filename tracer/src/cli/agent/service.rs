@@ -176,6 +176,9 @@ impl Service {
 
     /// Gives completed execs on, and tends the recorder.
     fn hand_on(&mut self) -> anyhow::Result<()> {
+        if self.alerts.borrow_mut().is_urgent() {
+            self.trace.hasten();
+        }
         for record in self.trace.completed() {
             self.exporters.borrow_mut().iter_mut().for_each(|exporter| exporter.exec(&record));
         }
