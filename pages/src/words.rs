@@ -65,6 +65,14 @@ pub fn environment(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
     if matches!(verb, None | Some("run" | "check")) {
         rows.push(("GITHUB_STEP_SUMMARY", "Where --verdict summary goes if it names no file."));
     }
+    if matches!(verb, None | Some("agent")) {
+        rows.push((
+            "JOURNAL_STREAM",
+            "Set by systemd: if stderr is that stream, log lines have priorities, and no times.",
+        ));
+        rows.push(("NOTIFY_SOCKET", "Set by systemd: told of start, reload, end and status."));
+        rows.push(("WATCHDOG_USEC", "Set by systemd: a sign of life is given twice in this time."));
+    }
     if matches!(verb, None | Some("top" | "attach")) {
         rows.push(("NO_COLOR", "If set and not empty, the view has no colours."));
         rows.push(("TERM", "If empty or dumb, there is no view: attach prints its report."));
@@ -84,6 +92,12 @@ pub fn files(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
         let help = "Who is there, in which cgroup and container, with which ids. Names of containers come from the files of \
                     docker, podman, CRI-O and containerd below /var/lib and /run.";
         rows.push(("/proc, /sys/fs/cgroup", help));
+    }
+    if matches!(verb, None | Some("agent")) {
+        rows.push(("/etc/fdtide/agent.toml", "The configuration, if --config names none."));
+    }
+    if matches!(verb, None | Some("agent" | "ctl")) {
+        rows.push(("/run/fdtide/agent.sock", "The agent's control socket, if nothing else is said."));
     }
     if verb.and_then(Does::of) != Some(Does::Reads) {
         rows.push((

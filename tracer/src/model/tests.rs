@@ -65,7 +65,7 @@ fn the_live_view_follows_the_events() {
     assert_eq!((view.tables[0].live, view.tables[0].high_water, view.tables[0].settled), (103, 103, None));
     assert_eq!((view.execs.len(), view.execs[1].high_water, view.crests.len()), (2, Some(103), 0));
     sim.close(root, Kind::OPath, 100);
-    sim.fail(root, 257, crate::event::Errno::EMFILE, 30);
+    sim.fail(root, 257, Errno::EMFILE, 30);
     sim.exit(child, 0);
     sim.end();
     let view = sample::model(&sim.events).live(&[]);

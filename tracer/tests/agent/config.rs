@@ -1,6 +1,11 @@
 //! `--check-config`, which needs no rights.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::Command,
+};
 
 use crate::support::FDTIDE;
 
@@ -14,6 +19,25 @@ fn the_example_that_is_given_out_is_sound() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/agent.toml");
     let (code, told) = check(&path);
     assert_eq!(code, Some(0), "{told}");
+}
+
+#[test]
+fn commands_in_a_file_that_others_can_write_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("agent.toml");
+    fs::write(&path, "[alerts]\non_failure = [\"true\"]\n").expect("a file");
+    let mode = |mode| fs::set_permissions(&path, Permissions::from_mode(mode)).expect("rights");
+    mode(0o644);
+    assert_eq!(check(&path).0, Some(0));
+    for open in [0o664, 0o646] {
+        mode(open);
+        let (code, told) = check(&path);
+        assert_eq!(code, Some(2));
+        assert!(told.contains("others can write it") && told.contains("chmod go-w"), "{told}");
+    }
+    // Without commands it is nobody's business.
+    fs::write(&path, "[log]\nlevel = \"warn\"\n").expect("a file");
+    assert_eq!(check(&path).0, Some(0));
 }
 
 #[test]

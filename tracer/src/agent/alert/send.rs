@@ -58,7 +58,7 @@ impl Senders {
         let job = Job {
             on_failure: config.on_failure.clone(),
             on_headroom: config.on_headroom.clone(),
-            webhook: config.webhook.clone(),
+            webhook: config.webhook.as_ref().map(|webhook| webhook.0.clone()),
             timeout: config.timeout.0,
         };
         let timeout = job.timeout;

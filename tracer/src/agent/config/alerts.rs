@@ -15,7 +15,7 @@ pub struct Alerts {
     /// What near is: fewer numbers left than this, or than this share of the limit.
     pub headroom: Option<Headroom>,
     /// Where an alert is posted to, as JSON.
-    pub webhook: Option<String>,
+    pub webhook: Option<Webhook>,
     /// Alerts of one cause are at least so far apart.
     pub every: Time,
     /// A command or a post that takes longer is given up.
@@ -34,6 +34,35 @@ impl Default for Alerts {
             every: Time::seconds(300),
             timeout: Time::seconds(10),
             at_once: 2,
+        }
+    }
+}
+
+impl Alerts {
+    /// Whether any command is named.
+    #[must_use]
+    pub fn runs_commands(&self) -> bool {
+        !self.on_failure.is_empty() || !self.on_headroom.is_empty()
+    }
+}
+
+/// An address of plain HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Webhook(pub String);
+
+impl TryFrom<String> for Webhook {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Webhook, String> {
+        let uri: Option<ureq::http::Uri> = text.parse().ok();
+        let scheme = uri.as_ref().filter(|uri| uri.host().is_some()).and_then(|uri| uri.scheme_str());
+        match scheme {
+            Some("http") => Ok(Webhook(text)),
+            Some("https") => Err(format!(
+                "`{text}` needs TLS, which this does not speak: name a relay on this machine, or use on_failure"
+            )),
+            _ => Err(format!("`{text}` is no address: use one as in \"http://127.0.0.1:9000/alert\"")),
         }
     }
 }

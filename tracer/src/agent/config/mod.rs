@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::gate::problem::{Problem, Raw};
 
-pub use alerts::{Alerts, Headroom};
+pub use alerts::{Alerts, Headroom, Webhook};
 pub use export::{Metrics, Otlp, Segments};
 pub use record::{RecordConfig, ReportConfig, ReportFormat};
 pub use service::{ControlConfig, Level, LogConfig};

@@ -77,6 +77,8 @@ fn mistakes_have_the_line_and_column_of_the_file_and_say_what_may_be_meant() {
         ("[record]\non = [\"failure\", \"fire\"]", 2, 18, "`fire` is no trigger", "docs/agent.md"),
         ("[targets]\nfollow = [\n  \"pid:0\",\n]", 3, 3, "`pid:0` names no process", "docs/agent.md"),
         ("[alerts]\nheadroom = \"150%\"", 2, 12, "neither a number", "docs/agent.md"),
+        ("[alerts]\nwebhook = \"https://x.example/\"", 2, 11, "needs TLS", "docs/agent.md"),
+        ("[alerts]\nwebhook = \"x.example\"", 2, 11, "is no address", "docs/agent.md"),
         ("[alerts]\nheadroom = true", 2, 12, "a share of the limit", "docs/agent.md"),
         ("[record\nkeep = \"1m\"", 1, 8, "table", "docs/agent.md"),
         ("[log]\nlevel = \"info\"\nlevel = \"warn\"", 3, 1, "duplicate key", "docs/agent.md"),

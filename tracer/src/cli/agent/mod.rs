@@ -6,7 +6,7 @@ mod reload;
 mod service;
 mod setup;
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, os::unix::fs::MetadataExt as _, path::Path, process::ExitCode};
 
 use anyhow::Context as _;
 
@@ -39,5 +39,22 @@ fn read(path: &Path) -> anyhow::Result<Config> {
     let text = fs::read_to_string(path).with_context(|| {
         format!("failed to read the configuration `{}`: name another with --config", path.display())
     })?;
-    Ok(config::parse(&path.display().to_string(), &text)?)
+    let config = config::parse(&path.display().to_string(), &text)?;
+    if config.alerts.runs_commands() {
+        nobody_else_writes(path)?;
+    }
+    Ok(config)
+}
+
+/// Whoever can write a configuration that names commands can run them as the agent.
+fn nobody_else_writes(path: &Path) -> anyhow::Result<()> {
+    let found = path.metadata().with_context(|| format!("failed to look at `{}`", path.display()))?;
+    // SAFETY: no preconditions.
+    let own = unsafe { libc::geteuid() };
+    anyhow::ensure!(
+        (found.uid() == 0 || found.uid() == own) && found.mode() & 0o022 == 0,
+        "`{0}` names commands under [alerts], and others can write it: `chown root {0}; chmod go-w {0}`",
+        path.display()
+    );
+    Ok(())
 }
