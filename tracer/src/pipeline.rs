@@ -11,6 +11,7 @@ use crate::{
     model::{
         Agent, CoverageNote, End, ExecRecord, Gap, LiveView, Loss, LossCounter, Model, Options, Pause, Plan, Refused,
         Report, RootEnd,
+        meter::{Failed, MeterOptions, Reading},
     },
     probe::{Session, Stopped, session::boot_ns},
     record::{Closing, Counted, Depth, Host, Input, OomKills, Start, Tap},
@@ -236,6 +237,26 @@ impl Pipeline {
     #[must_use]
     pub fn live(&self, looks: &[Seen]) -> LiveView {
         self.model.live(looks)
+    }
+
+    /// From now on figures are kept for a metrics system too. Before the first input.
+    pub fn meter(&mut self, options: MeterOptions) {
+        self.model.meter(options);
+    }
+
+    /// Everything that is metered, with tables as they were at these looks; `None` without a meter.
+    pub fn reading(&mut self, looks: &[Seen], now_ns: u64) -> Option<Reading> {
+        self.model.reading(looks, now_ns)
+    }
+
+    /// The process is in this container; with an empty name in none. Children that it forks from now on are there too.
+    pub fn contain(&mut self, pid: u32, container: &Name) {
+        self.model.contain(pid, container);
+    }
+
+    /// Failures told since the last call, and how many more found no room to wait in; where they are metered one by one.
+    pub fn drain_failed(&mut self) -> (Vec<Failed>, u64) {
+        self.model.drain_failed()
     }
 
     /// Records that could not be read so far.

@@ -39,13 +39,20 @@ impl Model {
         self.forget_fork(id, &mut proc);
 
         let kept = event.before.as_ref().filter(|before| process.table == Some(before.id));
+        if let (Some(meter), Some(before)) = (&mut self.meter, kept) {
+            meter.exec_closed(before, event.live, event.at_ns);
+        }
         if let Some(table) = process.table {
             self.use_table(table, process, event.at_ns);
             if is_root
                 && let Some(before) = kept
                 && let Some(table) = self.tables.get_mut(&table)
             {
-                table.start_over(origin(event, before));
+                let origin = origin(event, before);
+                if let Some(meter) = &mut self.meter {
+                    meter.start_over(before.id, &origin, event.live);
+                }
+                table.start_over(origin);
                 self.censuses.start_over(before.id);
                 self.ages.start_over(before.id);
             }
@@ -189,6 +196,9 @@ impl Model {
     fn count(&mut self, record: &ExecRecord) {
         let key = (record.spawner.comm.clone(), record.program.clone());
         self.values.entry(key).or_default().count(record);
+        if let Some(meter) = &mut self.meter {
+            meter.exec(record);
+        }
     }
 }
 

@@ -30,6 +30,19 @@ pub enum Cause {
     Unclear,
 }
 
+impl Cause {
+    /// The name used in every output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::TableFull => "table full",
+            Cause::AnotherQuota => "another quota",
+            Cause::SystemWide => "system-wide limit",
+            Cause::BeyondLimit => "beyond the limit",
+            Cause::Unclear => "unclear",
+        }
+    }
+}
+
 /// Failures of one syscall with one error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailureRow {
@@ -221,6 +234,13 @@ mod tests {
         assert_eq!(cause(&refused, None), Cause::Unclear);
         assert_eq!(cause(&emfile(293, 5, 64, Some(5)), Some(61)), Cause::AnotherQuota);
         assert_eq!(cause(&emfile(293, 5, 64, Some(5)), Some(62)), Cause::Unclear, "a pipe needs two numbers");
+    }
+
+    #[test]
+    fn a_cause_has_the_same_name_in_every_output() {
+        for cause in [Cause::TableFull, Cause::AnotherQuota, Cause::SystemWide, Cause::BeyondLimit, Cause::Unclear] {
+            assert_eq!(serde_json::to_value(cause).unwrap(), cause.name());
+        }
     }
 
     #[test]

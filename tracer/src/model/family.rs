@@ -35,6 +35,16 @@ pub struct Roots {
 }
 
 impl Roots {
+    /// A root has come: whoever lives from now on does not live without one.
+    pub fn came(&mut self) {
+        self.gone_ns = None;
+    }
+
+    /// None is left, and there was one.
+    pub fn are_gone(&self) -> bool {
+        self.gone_ns.is_some()
+    }
+
     /// How the roots ended.
     pub fn into_rows(self) -> Vec<RootRow> {
         let oom = |exit: Exit| match (exit, self.oom_kills) {
@@ -87,6 +97,9 @@ impl Model {
             orphan.exit = Some(event.exit);
             self.orphans.push(orphan);
             self.prune_orphans();
+            if let Some(meter) = &mut self.meter {
+                meter.orphan_ended(proc.table, event.at_ns);
+            }
         }
         if process.target || proc.target {
             self.root_ended(process, left);

@@ -109,12 +109,28 @@ impl Series {
         (self.pid, self.comm) = (pid, comm.clone());
     }
 
+    /// Mean growth per window, if there were windows enough.
+    pub fn per_window(&self) -> Option<f64> {
+        let Level { first, last, .. } = self.level;
+        (self.windows >= MIN_WINDOWS).then(|| (f64::from(last) - f64::from(first)) / (self.windows - 1) as f64)
+    }
+
+    /// Kinds that grew in every window after warm-up, and are still there when the table holds this.
+    pub fn growing(&self, now: &Kinds) -> Vec<Kind> {
+        if !self.level.grows(self.windows) {
+            return Vec::new();
+        }
+        let stays = |(kind, level): &&(Kind, Level)| level.grows(self.windows) && now.get(*kind) >= level.last;
+        self.kinds.iter().filter(stays).map(|(kind, _)| *kind).collect()
+    }
+
     /// Its row, if there were windows enough. `at_end` is what the table held at the last look.
     pub fn row(&self, table: u64, at_end: Option<&Kinds>) -> Option<Growth> {
         if self.windows < MIN_WINDOWS {
             return None;
         }
         let Level { first, last, grew, .. } = self.level;
+        let per_exec = self.per_window()?;
         let levels: Vec<(u64, u32)> = self.points.iter().map(|(window, level, _)| (*window, *level)).collect();
         let slope = trend::slope(&levels)?;
         let (suspect, late) = self.grown(at_end);
@@ -129,7 +145,7 @@ impl Series {
             first,
             last,
             grew,
-            per_exec: (f64::from(last) - f64::from(first)) / (self.windows - 1) as f64,
+            per_exec,
             slope: slope.slope,
             slope_low: slope.low,
             slope_high: slope.high,

@@ -22,6 +22,7 @@ mod listener;
 mod live;
 mod marks;
 pub mod merge;
+pub mod meter;
 mod places;
 mod process;
 mod record;
@@ -46,6 +47,7 @@ use crate::event::{Ended, Event, Head, Kinds, Move, Name, Proc as ProcEvent, Pro
 use crate::hist::Values;
 use crate::model::image::{ImageEnd, Open};
 use crate::model::intern::Interner;
+use crate::model::meter::{Failed, Look, Meter, MeterOptions};
 use crate::model::process::Proc;
 use crate::model::table::Table;
 
@@ -116,6 +118,7 @@ pub struct Model {
     recent: live::Recent,
     places: places::Places,
     marks: marks::Marks,
+    meter: Option<Box<Meter>>,
     names: Interner<Name>,
     kinds: Interner<Kinds>,
 }
@@ -142,6 +145,23 @@ impl Model {
     /// Nothing has happened yet.
     pub fn new(options: Options) -> Model {
         Model { options, ..Model::default() }
+    }
+
+    /// From now on figures are kept for a metrics system too. Before the first event.
+    pub fn meter(&mut self, options: MeterOptions) {
+        self.meter = Some(Box::new(Meter::new(options)));
+    }
+
+    /// The process is in this container; with an empty name in none. Children that it forks from now on are there too.
+    pub fn contain(&mut self, pid: u32, container: &Name) {
+        if let Some(meter) = &mut self.meter {
+            meter.contain(pid, container);
+        }
+    }
+
+    /// Failures told since the last call, and how many more found no room to wait in; where they are metered one by one.
+    pub fn drain_failed(&mut self) -> (Vec<Failed>, u64) {
+        self.meter.as_mut().map_or_else(Default::default, |meter| meter.drain_failed())
     }
 
     /// Takes the next event.
@@ -186,6 +206,12 @@ impl Model {
         proc.forked_live = event.live;
         if process.seeded {
             self.seen.attached(process, event.at_ns);
+        }
+        if process.target {
+            self.roots.came();
+        }
+        if let Some(meter) = self.meter.as_mut().filter(|_| process.spawner.known) {
+            meter.forked(process.id.pid, process.spawner.id.pid);
         }
         if process.spawner.known {
             if let Some(spawner) = self.procs.get_mut(&process.spawner.id) {
@@ -234,11 +260,18 @@ impl Model {
             self.end_crest(head, event.at_ns, CrestEnd::Exit);
             self.end_table(head.id, event.at_ns);
         }
+        if let Some(meter) = &mut self.meter {
+            meter.gone(process.id.pid);
+        }
     }
 
     fn apply_table(&mut self, event: &Seen) {
         let id = event.table.id;
-        self.observe(&event.table, event.at_ns);
+        self.observe_as(
+            &event.table,
+            event.at_ns,
+            if event.reason == Reason::Crest { Look::Crest } else { Look::Whole },
+        );
         match event.reason {
             Reason::Snapshot => {
                 if let Some(table) = self.tables.get_mut(&id) {
@@ -280,13 +313,26 @@ impl Model {
             self.censuses.thread(process.id.pid, &comm);
             let table = self.tables.entry(id).or_insert_with(|| Box::new(Table::new(id, at_ns)));
             table.used_by(process, &comm, self.places.of(process.id));
+            if let Some(meter) = self.meter.as_mut().filter(|_| !table.is_over()) {
+                let (pid, comm) = table.first_user();
+                meter.uses(id, pid, comm, at_ns);
+            }
         }
     }
 
     fn observe(&mut self, head: &Head, at_ns: u64) {
+        self.observe_as(head, at_ns, Look::Whole);
+    }
+
+    fn observe_as(&mut self, head: &Head, at_ns: u64, look: Look) {
         if !self.gone.contains(&head.id) {
             let table = self.tables.entry(head.id).or_insert_with(|| Box::new(Table::new(head.id, at_ns)));
             table.observe(head, at_ns);
+            if let Some(meter) = self.meter.as_mut().filter(|_| !table.is_over()) {
+                let (pid, comm) = table.first_user();
+                meter.uses(head.id, pid, comm, at_ns);
+                meter.look(head, at_ns, look);
+            }
             for thread in &head.threads {
                 self.censuses.thread(thread.tid, &thread.comm);
             }
@@ -297,12 +343,18 @@ impl Model {
         if let Some(mut row) = self.tables.get_mut(&head.id).and_then(|table| table.crest_ended(head, at_ns, end)) {
             row.kinds = self.kinds.get(&row.kinds);
             self.recent.crest(&row);
+            if let Some(meter) = self.meter.as_mut().filter(|_| end == CrestEnd::Exit) {
+                meter.unfallen(head.id, at_ns);
+            }
         }
     }
 
     fn end_table(&mut self, id: TableId, at_ns: u64) {
         if let Some(table) = self.tables.get_mut(&id) {
             table.ended(at_ns, self.options.settle_ns);
+            if let Some(meter) = &mut self.meter {
+                meter.ended(id, at_ns);
+            }
             if table.windows.is_idle() {
                 self.retire(id);
             }

@@ -2,7 +2,7 @@
 
 mod row;
 
-use crate::event::{Head, Mark, Name, ProcId, Process, TableId};
+use crate::event::{Head, Kind, Kinds, Mark, Name, ProcId, Process, TableId};
 use crate::model::crest::{CrestEnd, CrestRow, Crests};
 use crate::model::failure::Tally;
 use crate::model::growth::Series;
@@ -150,6 +150,11 @@ impl Table {
         self.removed = true;
     }
 
+    /// The process that it was first seen with, and its last name.
+    pub fn first_user(&self) -> (u32, &Name) {
+        (self.pids.first().copied().unwrap_or(0), &self.comm)
+    }
+
     /// Takes a later look at it.
     pub fn observe(&mut self, head: &Head, at_ns: u64) {
         self.first_ns = head.first_ns;
@@ -247,6 +252,16 @@ impl Table {
     pub fn growth(&self) -> impl Iterator<Item = Growth> {
         let at_end = self.head.as_ref().map(|head| &head.kinds);
         [&self.levels, &self.forks].into_iter().flatten().filter_map(move |series| series.row(self.id.0, at_end))
+    }
+
+    /// Mean growth of its settled level per exec, if there were execs enough.
+    pub fn growth_per_exec(&self) -> Option<f64> {
+        self.levels.as_ref()?.per_window()
+    }
+
+    /// Kinds that have grown in every window after warm-up, and are still there when it holds this.
+    pub fn growing(&self, now: &Kinds) -> Vec<Kind> {
+        [&self.levels, &self.forks].into_iter().flatten().flat_map(|series| series.growing(now)).collect()
     }
 
     /// The listener that it lost.

@@ -313,6 +313,22 @@ fn a_reused_pid_is_another_process() {
 #[test]
 fn a_stream_gives_each_record_once_and_keeps_the_highest_tables_only() {
     const EXECS: u64 = 400;
+fn a_root_that_comes_later_ends_the_time_without_one() {
+    let mut sim = Sim::new();
+    let first = sim.seeded("first", &[(Kind::File, 3)], MS);
+    let child = sim.fork(first);
+    let grandchild = sim.fork(child);
+    sim.exit(first, 0);
+    sim.pass(MS);
+    sim.seeded("second", &[(Kind::File, 3)], MS);
+    sim.exit(grandchild, 0);
+    let report = finish(&mut sim);
+    let orphans: Vec<_> = report.orphans.iter().map(|row| (row.pid, row.outlived)).collect();
+    assert_eq!(orphans, [(child, Outlived::Spawner)], "the grandchild's spawner lives, and so does a root");
+}
+
+#[test]
+fn a_stream_gives_each_record_once_and_keeps_nothing() {
     let mut sim = Sim::new();
     let root = sim.run("/a", &[(Kind::File, 3)]);
     for n in 0..EXECS {
@@ -360,12 +376,17 @@ fn thousands_of_execs_take_little_memory() {
 }
 
 /// One step of a random run: which process, what, how many.
-type Step = (u8, u8, u8);
+pub(in crate::model) type Step = (u8, u8, u8);
 
-fn random_run(steps: &[Step]) -> Sim {
+pub(in crate::model) fn random_run(steps: &[Step]) -> Sim {
+    random_run_with(steps, |_, _| {})
+}
+
+/// As [`random_run`]; `each` is called after every step.
+pub(in crate::model) fn random_run_with(steps: &[Step], each: impl Fn(&mut Sim, usize)) -> Sim {
     let mut sim = Sim::new();
     sim.run("/bin/root", &[(Kind::File, 3)]);
-    for (who, what, count) in steps {
+    for (n, (who, what, count)) in steps.iter().enumerate() {
         let pids: Vec<u32> = sim.tasks.keys().copied().collect();
         let Some(pid) = pids.get(usize::from(*who) % pids.len().max(1)).copied() else { break };
         let kind = [Kind::File, Kind::Pipe, Kind::OPath][usize::from(*count) % 3];
@@ -384,6 +405,7 @@ fn random_run(steps: &[Step]) -> Sim {
             }
             _ => sim.exit(pid, u32::from(*count)),
         }
+        each(&mut sim, n);
     }
     sim.pass(MS);
     sim.end();

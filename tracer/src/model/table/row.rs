@@ -8,7 +8,7 @@ use crate::model::report::{SettledFrom, TableRow, TableState};
 
 impl Table {
     /// The later of the last record of it and this look.
-    fn latest<'a>(&'a self, look: Option<&'a Seen>) -> Option<(&'a Head, u64)> {
+    pub fn latest<'a>(&'a self, look: Option<&'a Seen>) -> Option<(&'a Head, u64)> {
         let record = self.head.as_deref().map(|head| (head, self.seen_ns));
         let look = look.map(|seen| (&seen.table, seen.at_ns));
         [record, look].into_iter().flatten().max_by_key(|(_, at_ns)| *at_ns)
