@@ -88,6 +88,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("src/target", &["crate::model", "crate::sink", "crate::cli", "crate::pipeline", "aya::", "println!", "eprintln!"]),
     (
+        "src/metrics",
+        &["crate::probe", "crate::cli", "crate::pipeline", "std::process", "aya::", "libc::", "println!", "eprintln!"],
+    ),
+    (
         "src/gate",
         &[
             "std::io",
@@ -134,7 +138,11 @@ const ONLY: &[(&str, &[&str])] = &[
     ("clap::", &["src/cli"]),
     ("arrow_ipc::", &["src/record"]),
     ("parquet::", &["src/sink/rows"]),
-    ("prost::", &["src/sink/perfetto"]),
+    ("prost::", &["src/sink/perfetto", "src/metrics/otlp"]),
+    ("prometheus_client::", &["src/metrics/prometheus.rs"]),
+    ("opentelemetry_proto::", &["src/metrics/otlp"]),
+    ("tonic::", &["src/metrics/otlp"]),
+    ("hyper::", &["src/metrics"]),
     ("ratatui::", &["src/tui", "src/cli/terminal.rs"]),
     ("tracing_subscriber::", &["src/agent/logs.rs"]),
     ("sd_notify::", &["src/agent/notify.rs"]),
@@ -242,6 +250,7 @@ fn the_rooms_are_where_they_are_looked_for() {
         "src/record",
         "src/procfs",
         "src/target",
+        "src/metrics",
         "src/tui",
         "../tracer-ebpf/src/abi",
     ] {

@@ -1,12 +1,17 @@
 //! Who is told what the agent sees.
 
+use std::error::Error;
+
 use serde_json::Value;
 
 use super::Config;
 use crate::{
     event::Event,
-    model::{Agent, ExecRecord, LiveView, Report},
-    record::{Counted, Input},
+    model::{
+        Agent, ExecRecord, LiveView, Report,
+        meter::{Failed, MeterOptions, Reading},
+    },
+    record::{Counted, Input, Start},
 };
 
 /// Somebody who hands on what the agent sees: metrics, segments, alerts. It runs between two looks into the ring, so nothing
@@ -15,12 +20,32 @@ pub trait Exporter {
     /// For logs and `ctl status`: one word.
     fn name(&self) -> &'static str;
 
+    /// What has to be metered for it; nothing for most.
+    fn meter(&self) -> Option<MeterOptions> {
+        None
+    }
+
+    /// The trace begins like this.
+    ///
+    /// # Errors
+    ///
+    /// When it can't do what the configuration wants of it: the agent does not start then.
+    fn begin(&mut self, _start: &Start) -> Result<(), Box<dyn Error + Send + Sync>> {
+        Ok(())
+    }
+
     /// An input of the trace, before the model has taken it, redacted if that is asked for. `event` is what a record or a
     /// look was decoded to.
     fn input(&mut self, _input: &Input<'_>, _event: Option<&Event>) {}
 
     /// An exec record is complete: its image has ended.
     fn exec(&mut self, _record: &ExecRecord) {}
+
+    /// Descriptors could not be made, where that is metered one by one.
+    fn failed(&mut self, _failed: &Failed) {}
+
+    /// So many more failures were told than there was room for.
+    fn failed_unheard(&mut self, _count: u64) {}
 
     /// About once a second: how things are now.
     fn tick(&mut self, _now: &Now<'_>) {}
@@ -46,6 +71,8 @@ pub struct Now<'a> {
     pub at_ns: u64,
     /// Tables as they were looked at just now, and what happened last.
     pub live: &'a LiveView,
+    /// What is metered, with the same looks.
+    pub reading: Option<&'a Reading>,
     /// What the kernel program has counted so far.
     pub counted: &'a Counted,
     /// Records that could not be read so far.

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     event::{Descriptor, Event, decode::decode},
     kernel::oom::OomCounter,
-    model::{ExecRecord, Gap, LiveView, Options, Report, RootEnd},
+    model::{ExecRecord, Gap, LiveView, Options, Report, RootEnd, meter::Reading},
     pipeline::{self, Pipeline},
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
@@ -351,14 +351,20 @@ impl Trace {
 
     /// Looks at every table, and tells how things are now. The looks are for the eye: the report does not know of them.
     pub(super) fn look(&mut self) -> anyhow::Result<(LiveView, Status)> {
-        self.take()?;
-        let Self { session, pipeline, .. } = self;
+        self.look_with(false).map(|(live, status, _)| (live, status))
+    }
+
+    /// As [`Self::look`], with what is metered.
+    pub(super) fn look_with(&mut self, metered: bool) -> anyhow::Result<(LiveView, Status, Option<Reading>)> {
         let mut looks = Vec::new();
-        session.glance(|bytes| {
+        self.session.glance(|bytes| {
             if let Ok(Event::Table(seen)) = decode(bytes) {
                 looks.push(*seen);
             }
         })?;
+        // Then what came before the looks, so that none is in advance of its records.
+        self.take()?;
+        let Self { session, pipeline, .. } = self;
         let counted = pipeline::counted(&session.coverage()?);
         let status = Status {
             now_ns: boot_ns(),
@@ -367,7 +373,8 @@ impl Trace {
             missed: counted.missed.values().sum(),
             skipped: pipeline.skipped(),
         };
-        Ok((pipeline.live(&looks), status))
+        let reading = if metered { pipeline.reading(&looks, status.now_ns) } else { None };
+        Ok((pipeline.live(&looks), status, reading))
     }
 
     /// Takes a census now, and gives the rows of one table in the order of their numbers.

@@ -2,15 +2,7 @@
 
 use serde::Deserialize;
 
-/// The Prometheus endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Metrics {}
-
-/// Metrics and events pushed by OTLP.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Otlp {}
+pub use crate::metrics::config::{Metrics, Otlp};
 
 /// Rows written for a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -63,11 +63,14 @@ pub(super) struct Service {
 }
 
 /// Who is told what the agent sees, in this order. Each section of the configuration that names somebody has its line here.
-fn exporters(_config: &Config) -> anyhow::Result<Vec<Box<dyn Exporter>>> {
-    // [metrics]: the Prometheus endpoint.
-    // [otlp]: pushes.
+fn exporters(config: &Config) -> anyhow::Result<Vec<Box<dyn Exporter>>> {
+    let mut all: Vec<Box<dyn Exporter>> = Vec::new();
+    // [metrics]: the Prometheus endpoint. [otlp]: pushes.
+    if let Some(exporters) = crate::metrics::Exporters::new(&config.metrics, &config.otlp)? {
+        all.push(Box::new(exporters));
+    }
     // [segments]: rows for a fleet.
-    Ok(Vec::new())
+    Ok(all)
 }
 
 /// Runs the agent to its end.
@@ -102,6 +105,12 @@ impl Service {
         })?;
         trace.keep();
         let alerts = alerts.context("failed to begin the trace")?;
+        if let Some(options) = exporters.borrow().iter().find_map(|exporter| exporter.meter()) {
+            trace.pipeline().meter(options);
+        }
+        for exporter in exporters.borrow_mut().iter_mut() {
+            exporter.begin(trace.pipeline().start()).map_err(anyhow::Error::from_boxed)?;
+        }
         let mut service = Service {
             path: path.to_owned(),
             level: config.log.level,
@@ -182,6 +191,11 @@ impl Service {
         for record in self.trace.completed() {
             self.exporters.borrow_mut().iter_mut().for_each(|exporter| exporter.exec(&record));
         }
+        let (failed, unheard) = self.trace.pipeline().drain_failed();
+        for exporter in self.exporters.borrow_mut().iter_mut() {
+            failed.iter().for_each(|failed| exporter.failed(failed));
+            exporter.failed_unheard(unheard);
+        }
         let due = match &self.keeper {
             Some(keeper) => keeper.tend(&mut self.trace)?,
             None => None,
@@ -205,10 +219,11 @@ impl Service {
 
     fn tick(&mut self) -> anyhow::Result<()> {
         if !self.exporters.borrow().is_empty() {
-            let (live, status) = self.trace.look()?;
+            let (live, status, reading) = self.trace.look_with(true)?;
             let counted = pipeline::counted(&self.trace.session().coverage()?);
             let agent = pipeline::own_use().ok();
-            let now = Now { at_ns: status.now_ns, live: &live, counted: &counted, skipped: status.skipped, agent };
+            let (at_ns, skipped) = (status.now_ns, status.skipped);
+            let now = Now { at_ns, live: &live, reading: reading.as_ref(), counted: &counted, skipped, agent };
             self.exporters.borrow_mut().iter_mut().for_each(|exporter| exporter.tick(&now));
         }
         let (targets, alive) = (self.trace.selectors().len() as u64, self.trace.alive() as u64);
@@ -234,8 +249,11 @@ impl Service {
     }
 
     /// Detaches, and says what it came to.
-    fn finish(self) -> anyhow::Result<()> {
+    fn finish(mut self) -> anyhow::Result<()> {
         self.notify.stopping();
+        // So that what was handed on last is what the report tells.
+        self.tick()?;
+        self.hand_on()?;
         let Service { trace, exporters, alerts, config, keeper, .. } = self;
         let (report, rest) = trace.report()?;
         // The trace had the other half, and has ended.

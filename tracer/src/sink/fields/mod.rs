@@ -6,6 +6,8 @@ mod execs;
 mod failures;
 mod format;
 mod found;
+pub mod metrics;
+pub mod metrics_page;
 mod report;
 mod sums;
 mod tables;

@@ -1,0 +1,74 @@
+//! What the agent sees, for other people's systems: a Prometheus endpoint and an OTLP push.
+//!
+//! The agent publishes a [`Scrape`] about once a second; servers and pushes run on a thread of their own and read the last
+//! one. So nobody who scrapes, or does not answer, costs the trace anything. Every output is made from the same
+//! [`families::Family`] list, and that from the table in `sink::fields::metrics`.
+
+pub mod config;
+pub mod endpoint;
+mod exporter;
+pub mod families;
+pub mod otlp;
+pub mod prometheus;
+mod scrape;
+mod tally;
+mod thread;
+mod tls;
+
+#[cfg(test)]
+mod endpoint_tests;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
+use std::{io, path::PathBuf};
+
+use thiserror::Error;
+
+pub use config::{Metrics, Otlp};
+pub use exporter::Exporters;
+pub use scrape::{Published, Scrape};
+pub use tally::Tally;
+
+/// Why figures can't be handed on.
+#[derive(Debug, Error)]
+pub enum MetricsError {
+    /// The address can't be listened on.
+    #[error("failed to listen on `{address}`: choose another `metrics.listen`, or end what listens there")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of a secret or certificate can't be read.
+    #[error("failed to read `{path}` ({key})")]
+    File {
+        /// The key that names it.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file has not what it should have.
+    #[error("`{path}` ({key}) {what}")]
+    Content {
+        /// The key that names it.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        what: String,
+    },
+    /// What the configuration says does not go together.
+    #[error("{0}")]
+    Config(String),
+    /// The key and the certificate can't be used.
+    #[error("the certificate and key of `metrics.tls` can't be used")]
+    Tls(#[source] tokio_rustls::rustls::Error),
+    /// The thread of servers and pushes can't be started.
+    #[error("failed to start the thread of the exporters")]
+    Thread(#[source] io::Error),
+}
