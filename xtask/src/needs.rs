@@ -62,6 +62,8 @@ const fn optional(need: Need) -> Need {
 /// What recordings, exports and verdicts are read with in tests: the newest at the time of writing.
 const READERS: &[&str] = &[
     "duckdb==2.0.1",
+    // Grafana's own types; the newest of its versions that there are.
+    "grafana-foundation-sdk==1769699379!11.6.0",
     "hdrhistogram==0.10.8",
     "junitparser==5.0.3",
     "perfetto==0.59.1",
@@ -70,7 +72,7 @@ const READERS: &[&str] = &[
 ];
 
 /// In the order in which they must be installed.
-pub const NEEDS: [Need; 14] = [
+pub const NEEDS: [Need; 15] = [
     need(Purpose::Build, "C linker", || says("cc", "--version"), Source::Apt(&["gcc", "libc6-dev"]), "install gcc"),
     need(
         Purpose::Ebpf,
@@ -120,6 +122,13 @@ pub const NEEDS: [Need; 14] = [
     need(Purpose::Test, "git", || says("git", "--version"), Source::Apt(&["git"]), "install git"),
     need(Purpose::Test, "bpftool", || says("bpftool", "version"), Source::Apt(&["bpftool"]), "install bpftool"),
     need(Purpose::Test, "strace", || says("strace", "--version"), Source::Apt(&["strace"]), "install strace"),
+    need(
+        Purpose::Test,
+        "Prometheus and promtool",
+        || says("prometheus", "--version").and(says("promtool", "--version")),
+        Source::Apt(&["prometheus"]),
+        "install Prometheus, with promtool",
+    ),
     optional(need(
         Purpose::Test,
         "python3",
@@ -129,7 +138,7 @@ pub const NEEDS: [Need; 14] = [
     )),
     optional(need(
         Purpose::Test,
-        "polars, DuckDB, HdrHistogram, junitparser and Perfetto's bindings for Python",
+        "polars, DuckDB, HdrHistogram, junitparser, Perfetto's and Grafana's bindings for Python",
         || crate::python::found(READERS),
         Source::Python(READERS),
         "see why pip failed to install them",

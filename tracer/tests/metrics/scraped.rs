@@ -57,7 +57,7 @@ fn prometheus_says_what_the_program_and_the_report_say_through_restarts_of_eithe
 
     let line = until(&mut fixture, "executed");
     let (live, high) = (number(&line, "live") as f64, number(&line, "high_water") as f64);
-    let execs = number(&line, "execs") as f64;
+    let execs = number(&line, "expect.execs") as f64;
     assert_eq!(execs, EXECS as f64);
     prometheus.wait(&format!("fdtide_execs_total{OF}"), execs);
     prometheus.wait(&format!("sum(fdtide_open_descriptors{OF})"), live);
@@ -68,7 +68,7 @@ fn prometheus_says_what_the_program_and_the_report_say_through_restarts_of_eithe
     is("fdtide_recent_high_water_descriptorsOF", high);
     is("fdtide_exec_high_water_descriptors_countOF", execs);
     is("fdtide_exec_high_water_descriptors_sumOF", execs * high);
-    is("fdtide_exec_child_high_water_descriptors_sumOF", execs * number(&line, "child.before_exec") as f64);
+    is("fdtide_exec_child_high_water_descriptors_sumOF", execs * number(&line, "expect.child.before_exec") as f64);
     is("fdtide_soft_limit_descriptorsOF - fdtide_high_water_descriptorsOF - fdtide_headroom_descriptorsOF", 0.0);
     // What all children had from their parent, and lost again at their exec or their end.
     is("fdtide_installs_total{comm=\"exec-loop\",origin=\"inherited\"}", execs * high);
@@ -137,7 +137,7 @@ fn native_histograms_hold_every_exec_within_five_per_cent() {
     let prometheus = Prometheus::start(&program, &folder, free_port(), port, &features);
     prometheus.wait("fdtide_up", 1.0);
     let line = until(&mut fixture, "executed");
-    let (high, execs) = (number(&line, "high_water") as f64, number(&line, "execs") as f64);
+    let (high, execs) = (number(&line, "high_water") as f64, number(&line, "expect.execs") as f64);
     prometheus.wait(&format!("histogram_count(fdtide_exec_high_water_descriptors{OF})"), execs);
     let sum = prometheus.value(&format!("histogram_sum(fdtide_exec_high_water_descriptors{OF})"));
     assert_eq!(sum, Some(execs * high));

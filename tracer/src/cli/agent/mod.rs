@@ -40,6 +40,8 @@ fn read(path: &Path) -> anyhow::Result<Config> {
         format!("failed to read the configuration `{}`: name another with --config", path.display())
     })?;
     let config = config::parse(&path.display().to_string(), &text)?;
+    config.metrics.check()?;
+    config.otlp.check()?;
     if config.alerts.runs_commands() {
         nobody_else_writes(path)?;
     }

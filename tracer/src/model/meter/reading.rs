@@ -127,7 +127,7 @@ impl Model {
         let looks: HashMap<TableId, &Seen> = looks.iter().map(|seen| (seen.table.id, seen)).collect();
         self.tables.iter().filter(|(_, table)| !table.is_over()).filter_map(move |(id, table)| {
             let (head, seen_ns) = table.latest(looks.get(id).copied())?;
-            Some((*id, table, head, seen_ns))
+            Some((*id, &**table, head, seen_ns))
         })
     }
 
