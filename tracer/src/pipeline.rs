@@ -249,11 +249,6 @@ impl Pipeline {
         self.model.reading(looks, now_ns)
     }
 
-    /// The process is in this container; with an empty name in none. Children that it forks from now on are there too.
-    pub fn contain(&mut self, pid: u32, container: &Name) {
-        self.model.contain(pid, container);
-    }
-
     /// Failures told since the last call, and how many more found no room to wait in; where they are metered one by one.
     pub fn drain_failed(&mut self) -> (Vec<Failed>, u64) {
         self.model.drain_failed()

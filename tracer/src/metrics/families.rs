@@ -144,7 +144,8 @@ fn since(series: &mut Series, labels: &[String], figures: &Figures) {
     for (origin, count) in [("opened", opened), ("inherited", inherited), ("found", found)] {
         series.count("fdtide_installs", with(own(), origin), count);
     }
-    for (reason, count) in [("closed", closes.closed), ("exec", closes.exec), ("exit", closes.exit)] {
+    let (closed, exec, exit, removed) = (closes.closed, closes.exec, closes.exit, closes.removed);
+    for (reason, count) in [("closed", closed), ("exec", exec), ("exit", exit), ("removed", removed)] {
         series.count("fdtide_closes", with(own(), reason), count);
     }
     series.count("fdtide_failed_closes", own(), figures.bad_closes);

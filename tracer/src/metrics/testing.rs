@@ -2,7 +2,7 @@
 
 use super::Scrape;
 use crate::{
-    event::{Errno, Kind, Name},
+    event::{Container, Errno, Kind, Name},
     model::{
         Agent, Model, Options,
         meter::{Failed, MeterOptions},
@@ -21,7 +21,12 @@ pub struct Run {
 /// A server in a container with children, failures and a leak; a shell with a hostile name beside it.
 pub fn run() -> Run {
     let mut sim = Sim::new();
-    let server = sim.seeded("server", &[(Kind::File, 3), (Kind::SocketTcp, 2)], 900 * MS);
+    let container = Container {
+        runtime: "docker".to_owned(),
+        id: Name::from("3".repeat(64).as_str()),
+        name: Some(Name::from("web-1")),
+    };
+    let server = sim.inside("server", &[(Kind::File, 3), (Kind::SocketTcp, 2)], 1, Some(container));
     let shell = sim.seeded("a\"b\\c\n{d=\"e\"}", &[(Kind::Tty, 3)], MS);
     for table in [server, shell].map(|pid| sim.table_of(pid)) {
         sim.tables.get_mut(&table).unwrap().seeded = true;
@@ -42,7 +47,6 @@ pub fn run() -> Run {
     sim.end();
     let mut model = Model::new(Options { settle_ns: 50 * MS, stream: true });
     model.meter(MeterOptions { processes: 5, failed: true, ..MeterOptions::default() });
-    model.contain(server, &Name::from("web-1"));
     sim.events.iter().for_each(|event| model.apply(event));
     let report = sample::model(&sim.events).finish(sample::end(sim.now));
     let reading = model.reading(&[], sim.now).unwrap();

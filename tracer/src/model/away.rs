@@ -8,9 +8,13 @@ impl Model {
     /// It is in this container, and so is what it has.
     pub(super) fn apply_place(&mut self, place: &Place) {
         self.places.found(place);
-        let table = self.procs.get(&place.process).and_then(|proc| proc.table);
-        if let Some(table) = table.and_then(|id| self.tables.get_mut(&id)) {
+        let id = self.procs.get(&place.process).and_then(|proc| proc.table);
+        if let Some(table) = id.and_then(|id| self.tables.get_mut(&id)).filter(|table| !table.is_over()) {
             table.placed(place.process, &place.container.id);
+            let (pid, comm) = table.first_user();
+            if let (Some(meter), Some(id)) = (self.meter.as_mut().filter(|_| pid == place.process.pid), id) {
+                meter.uses(id, pid, comm, Some(self.places.label(place.process)), place.at_ns);
+            }
         }
     }
 
@@ -34,6 +38,9 @@ impl Model {
         if let Some(head) = event.table.as_ref().filter(|head| head.users == 0) {
             if let Some(table) = self.tables.get_mut(&head.id) {
                 table.removed();
+            }
+            if let Some(meter) = &mut self.meter {
+                meter.removed(head.id, event.at_ns);
             }
             self.end_crest(head, event.at_ns, CrestEnd::Open);
             self.end_table(head.id, event.at_ns);

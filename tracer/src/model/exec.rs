@@ -1,6 +1,6 @@
 //! Exec records: made at an exec, completed when the image ends.
 
-use crate::event::{Exec, Head, Name, Process, TableId, decode::PATH_MAX};
+use crate::event::{Exec, Head, Name, ProcId, Process, TableId, decode::PATH_MAX};
 use crate::model::Model;
 use crate::model::failure::Tally;
 use crate::model::image::{Base, ImageEnd, Open};
@@ -76,7 +76,7 @@ impl Model {
         };
         let record = Box::new(self.record(event, seq, window, &prior));
         if seq > 0 {
-            self.count(&record);
+            self.count(&record, process.spawner.id);
         }
         self.recent.exec(&record, event);
         proc.open = Some(Box::new(Open::new(record, base)));
@@ -193,11 +193,11 @@ impl Model {
         }
     }
 
-    fn count(&mut self, record: &ExecRecord) {
+    fn count(&mut self, record: &ExecRecord, spawner: ProcId) {
         let key = (record.spawner.comm.clone(), record.program.clone());
         self.values.entry(key).or_default().count(record);
         if let Some(meter) = &mut self.meter {
-            meter.exec(record);
+            meter.exec(record, self.places.label(spawner));
         }
     }
 }

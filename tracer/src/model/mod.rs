@@ -152,13 +152,6 @@ impl Model {
         self.meter = Some(Box::new(Meter::new(options)));
     }
 
-    /// The process is in this container; with an empty name in none. Children that it forks from now on are there too.
-    pub fn contain(&mut self, pid: u32, container: &Name) {
-        if let Some(meter) = &mut self.meter {
-            meter.contain(pid, container);
-        }
-    }
-
     /// Failures told since the last call, and how many more found no room to wait in; where they are metered one by one.
     pub fn drain_failed(&mut self) -> (Vec<Failed>, u64) {
         self.meter.as_mut().map_or_else(Default::default, |meter| meter.drain_failed())
@@ -210,9 +203,6 @@ impl Model {
         if process.target {
             self.roots.came();
         }
-        if let Some(meter) = self.meter.as_mut().filter(|_| process.spawner.known) {
-            meter.forked(process.id.pid, process.spawner.id.pid);
-        }
         if process.spawner.known {
             if let Some(spawner) = self.procs.get_mut(&process.spawner.id) {
                 spawner.bear(process.id);
@@ -259,9 +249,6 @@ impl Model {
         {
             self.end_crest(head, event.at_ns, CrestEnd::Exit);
             self.end_table(head.id, event.at_ns);
-        }
-        if let Some(meter) = &mut self.meter {
-            meter.gone(process.id.pid);
         }
     }
 
@@ -315,7 +302,8 @@ impl Model {
             table.used_by(process, &comm, self.places.of(process.id));
             if let Some(meter) = self.meter.as_mut().filter(|_| !table.is_over()) {
                 let (pid, comm) = table.first_user();
-                meter.uses(id, pid, comm, at_ns);
+                let container = (pid == process.id.pid).then(|| self.places.label(process.id));
+                meter.uses(id, pid, comm, container, at_ns);
             }
         }
     }
@@ -330,7 +318,7 @@ impl Model {
             table.observe(head, at_ns);
             if let Some(meter) = self.meter.as_mut().filter(|_| !table.is_over()) {
                 let (pid, comm) = table.first_user();
-                meter.uses(head.id, pid, comm, at_ns);
+                meter.uses(head.id, pid, comm, None, at_ns);
                 meter.look(head, at_ns, look);
             }
             for thread in &head.threads {

@@ -51,6 +51,12 @@ impl Places {
         self.of.get(&process).map(|container| &container.id)
     }
 
+    /// What its container is called beside other figures: its name, or its short id; empty for none.
+    pub fn label(&self, process: ProcId) -> Name {
+        let of = self.of.get(&process);
+        of.map(|container| container.name.clone().unwrap_or_else(|| container.short())).unwrap_or_default()
+    }
+
     /// A process is there no longer.
     pub fn gone(&mut self, process: ProcId) {
         self.of.remove(&process);

@@ -129,6 +129,7 @@ fn exec(record: &ExecRecord, paths: bool) -> Vec<KeyValue> {
     all.yes("again", record.again);
     all.count("spawner.pid", record.spawner.pid);
     all.text("spawner.comm", &record.spawner.comm.to_string());
+    all.text("container", &record.container.as_ref().map(ToString::to_string).unwrap_or_default());
     all.count("inherited", record.inherited);
     let window = &record.spawn_window;
     all.number("spawn_window.table", window.table);
@@ -171,6 +172,7 @@ const fn ended_by(ended: EndedBy) -> &'static str {
         EndedBy::Exit => "exit",
         EndedBy::Running => "running",
         EndedBy::Unseen => "unseen",
+        EndedBy::Removed => "removed",
     }
 }
 

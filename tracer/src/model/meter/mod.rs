@@ -93,8 +93,6 @@ pub struct Meter {
     options: MeterOptions,
     sets: Sets,
     tables: HashMap<TableId, Booked>,
-    /// Container of each process that is in one.
-    containers: HashMap<u32, Name>,
     failed: VecDeque<Failed>,
     /// Failures that found no room to wait in.
     failed_dropped: u64,
@@ -107,31 +105,9 @@ impl Meter {
             options,
             sets: Sets::new(options.sets),
             tables: HashMap::new(),
-            containers: HashMap::new(),
             failed: VecDeque::new(),
             failed_dropped: 0,
         }
-    }
-
-    /// The process is in this container; with an empty name in none.
-    pub fn contain(&mut self, pid: u32, container: &Name) {
-        if container.is_empty() {
-            self.containers.remove(&pid);
-        } else {
-            self.containers.insert(pid, container.clone());
-        }
-    }
-
-    /// A forked process is where its spawner is.
-    pub(super) fn forked(&mut self, pid: u32, spawner: u32) {
-        if let Some(container) = self.containers.get(&spawner).cloned() {
-            self.containers.insert(pid, container);
-        }
-    }
-
-    /// The process has ended.
-    pub(super) fn gone(&mut self, pid: u32) {
-        self.containers.remove(&pid);
     }
 
     /// Failures told since the last call, and how many more found no room to wait in.
@@ -139,14 +115,11 @@ impl Meter {
         (self.failed.drain(..).collect(), std::mem::take(&mut self.failed_dropped))
     }
 
-    fn labels(&self, pid: u32, comm: &Name) -> Labels {
-        Labels { comm: comm.clone(), container: self.containers.get(&pid).cloned().unwrap_or_default() }
-    }
-
-    /// The table has this name now: that of the process that it was first seen with.
-    pub(super) fn uses(&mut self, table: TableId, pid: u32, comm: &Name, at_ns: u64) {
-        let labels = self.labels(pid, comm);
+    /// The table has this name now: that of the process that it was first seen with. Without a container it stays where it was.
+    pub(super) fn uses(&mut self, table: TableId, pid: u32, comm: &Name, container: Option<Name>, at_ns: u64) {
         let known = self.tables.get(&table);
+        let container = container.or_else(|| Some(known?.labels.container.clone())).unwrap_or_default();
+        let labels = Labels { comm: comm.clone(), container };
         if known.is_some_and(|booked| booked.labels == labels) {
             return;
         }
@@ -216,9 +189,17 @@ impl Meter {
         set.tables = set.tables.saturating_sub(1);
     }
 
+    /// The table is followed no longer, and lives on.
+    pub(super) fn removed(&mut self, table: TableId, at_ns: u64) {
+        let Some(booked) = self.tables.remove(&table) else { return };
+        let set = self.sets.at(booked.place, at_ns);
+        set.figures.closes.removed += u64::from(booked.live);
+        set.tables = set.tables.saturating_sub(1);
+    }
+
     /// An exec, counted for who spawned it.
-    pub(super) fn exec(&mut self, record: &ExecRecord) {
-        let labels = self.labels(record.spawner.pid, &record.spawner.comm);
+    pub(super) fn exec(&mut self, record: &ExecRecord, container: Name) {
+        let labels = Labels { comm: record.spawner.comm.clone(), container };
         let place = self.sets.place(&labels, record.at_ns);
         let figures = &mut self.sets.at(place, record.at_ns).figures;
         figures.execs += 1;
@@ -238,9 +219,8 @@ impl Meter {
 
     /// The run command begins, with so many descriptors: what was before is not its own.
     pub(super) fn start_over(&mut self, table: TableId, origin: &Origin, live: u32) {
-        let containers = std::mem::take(&mut self.containers);
         let booked = self.tables.remove(&table).unwrap_or_default();
-        *self = Meter { containers, ..Meter::new(self.options) };
+        *self = Meter::new(self.options);
         let Origin { at_ns, installs, closes, crests, bad_closes, .. } = *origin;
         let place = self.sets.place(&booked.labels, at_ns);
         let set = self.sets.at(place, at_ns);

@@ -69,6 +69,8 @@ pub struct Closes {
     pub exec: u64,
     /// Still there at the end of the table.
     pub exit: u64,
+    /// In a table that is followed no longer, and lives on.
+    pub removed: u64,
 }
 
 /// Failures with one error and cause.
@@ -108,6 +110,7 @@ impl Figures {
         self.closes.closed += other.closes.closed;
         self.closes.exec += other.closes.exec;
         self.closes.exit += other.closes.exit;
+        self.closes.removed += other.closes.removed;
         self.bad_closes += other.bad_closes;
         self.crests += other.crests;
         self.orphans += other.orphans;

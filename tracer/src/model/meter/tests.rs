@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::event::{Errno, Event, Kind, Name, Reason, Seen};
+use crate::event::{Container, Errno, Event, Kind, Name, Reason, Seen};
 use crate::model::meter::{Figures, MeterOptions, Reading, SetRow};
 use crate::model::report::{Report, TableState};
 use crate::model::testing::sim::{SETTLE_NS, Sim};
@@ -43,7 +43,7 @@ fn live(reading: &Reading) -> u64 {
 /// What came, less what went.
 fn balance(figures: &Figures) -> u64 {
     let (came, went) = (figures.installs, figures.closes);
-    came.opened + came.inherited + came.found - went.closed - went.exec - went.exit
+    came.opened + came.inherited + came.found - went.closed - went.exec - went.exit - went.removed
 }
 
 #[track_caller]
@@ -86,7 +86,15 @@ fn assert_only_grew(before: &SetRow, after: &SetRow) {
     let flat = |row: &SetRow| {
         let Figures { execs, installs, closes, bad_closes, crests, orphans, windows, children, .. } = &row.figures;
         let counts = [*execs, *bad_closes, *crests, *orphans, windows.count, windows.sum, children.count, children.sum];
-        let moved = [installs.opened, installs.inherited, installs.found, closes.closed, closes.exec, closes.exit];
+        let moved = [
+            installs.opened,
+            installs.inherited,
+            installs.found,
+            closes.closed,
+            closes.exec,
+            closes.exit,
+            closes.removed,
+        ];
         counts.into_iter().chain(moved).collect::<Vec<u64>>()
     };
     for (old, new) in flat(before).into_iter().zip(flat(after)) {
@@ -161,12 +169,16 @@ fn a_kind_that_grows_is_told_while_it_is_there() {
 #[test]
 fn containers_tell_processes_of_one_name_apart_and_children_are_in_their_spawners() {
     let mut sim = Sim::new();
-    let (a, b) = (sim.seeded("init", &[(Kind::File, 3)], MS), sim.seeded("init", &[(Kind::File, 5)], MS));
+    let container = |digit: &str, name: Option<&str>| Container {
+        runtime: "docker".to_owned(),
+        id: Name::from(digit.repeat(64).as_str()),
+        name: name.map(Name::from),
+    };
+    let a = sim.inside("init", &[(Kind::File, 3)], 1, Some(container("3", Some("web"))));
+    let b = sim.inside("init", &[(Kind::File, 5)], 1, Some(container("a", None)));
     let child = sim.fork(a);
     sim.end();
     let mut model = metered(MeterOptions::default());
-    model.contain(a, &Name::from("web"));
-    model.contain(b, &Name::from("db"));
     sim.events.iter().for_each(|event| model.apply(event));
     let reading = model.reading(&[], sim.now).unwrap();
     let rows: Vec<_> = reading
@@ -177,12 +189,18 @@ fn containers_tell_processes_of_one_name_apart_and_children_are_in_their_spawner
             (set.labels.container.text(), now.live(), now.processes)
         })
         .collect();
-    assert_eq!(rows, [("db".to_owned(), 5, 1), ("web".to_owned(), 6, 2)]);
+    assert_eq!(rows, [("a".repeat(12), 5, 1), ("web".to_owned(), 6, 2)]);
     sim.events.clear();
+    sim.exec(child, "/bin/true", &[]);
     sim.exit(child, 0);
-    sim.exit(a, 0);
+    sim.remove(b);
     sim.events.iter().for_each(|event| model.apply(event));
-    assert_eq!(model.meter.as_ref().unwrap().containers.len(), 1, "nothing is kept of who has ended");
+    let reading = model.reading(&[], sim.now).unwrap();
+    let of = |container: &str| reading.sets.iter().find(|set| set.labels.container.text() == container).unwrap();
+    assert_eq!(of("web").figures.execs, 1);
+    let removed = of(&"a".repeat(12));
+    assert_eq!((removed.figures.closes.removed, removed.figures.closes.exit, &removed.now), (5, 0, &None));
+    assert_eq!(balance(&reading.total()), live(&reading));
 }
 
 #[test]
@@ -232,7 +250,7 @@ fn a_day_of_execs_leaves_nothing_behind() {
     }
     model.drain_completed();
     let meter = model.meter.as_ref().unwrap();
-    assert_eq!((meter.tables.len(), meter.containers.len()), (1, 0));
+    assert_eq!(meter.tables.len(), 1);
     let reading = model.reading(&[], sim.now).unwrap();
     assert!(reading.sets.len() <= 11, "{}", reading.sets.len());
     assert_eq!((reading.total().execs, reading.total().closes.exit), (5000, 15_000));

@@ -200,7 +200,7 @@ const SINCE: MetricSection = MetricSection {
             "fdtide_closes",
             &["comm", "container", "reason"],
             "",
-            "Descriptors that went: closed (or replaced) by the program, by an exec (close-on-exec), or by exit, with the table.",
+            "Descriptors that went: closed (or replaced) by the program, by an exec (close-on-exec), by exit, with the table, or with a target that was removed and is followed no longer.",
         ),
         counter("fdtide_failed_closes", WHO, "tables[].bad_closes", ""),
         counter(
