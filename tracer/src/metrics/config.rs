@@ -92,6 +92,8 @@ pub struct Otlp {
     pub headers: BTreeMap<String, String>,
     /// File with a token that is sent along as `authorization: Bearer …`.
     pub token_file: Option<PathBuf>,
+    /// PEM file with the certificate authorities of an `https` endpoint, in the place of the machine's own.
+    pub ca_file: Option<PathBuf>,
     /// Attributes of the resource, beside `service.name`, `service.version` and `host.name`.
     pub resource: BTreeMap<String, String>,
     /// How often metrics are pushed.
@@ -119,6 +121,7 @@ impl Default for Otlp {
             protocol: Protocol::Grpc,
             headers: BTreeMap::new(),
             token_file: None,
+            ca_file: None,
             resource: BTreeMap::new(),
             every: Duration::from_secs(60),
             timeout: Duration::from_secs(10),

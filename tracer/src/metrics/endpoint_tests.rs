@@ -162,7 +162,7 @@ fn over_tls_the_certificate_is_the_configured_one() {
 }
 
 /// A certificate for localhost.
-pub(super) fn certify(folder: &Path) -> TlsFiles {
+pub(crate) fn certify(folder: &Path) -> TlsFiles {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let files = TlsFiles { certificate: folder.join("cert.pem"), key: folder.join("key.pem") };
     fs::write(&files.certificate, made.cert.pem()).unwrap();

@@ -65,8 +65,8 @@ pub enum MetricsError {
     /// What the configuration says does not go together.
     #[error("{0}")]
     Config(String),
-    /// The key and the certificate can't be used.
-    #[error("the certificate and key of `metrics.tls` can't be used")]
+    /// A certificate or its key can't be used.
+    #[error("the certificates can't be used")]
     Tls(#[source] tokio_rustls::rustls::Error),
     /// The thread of servers and pushes can't be started.
     #[error("failed to start the thread of the exporters")]

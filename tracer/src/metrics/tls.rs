@@ -5,7 +5,7 @@ use std::{fs, path::Path, sync::Arc};
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{
-        ServerConfig,
+        ClientConfig, RootCertStore, ServerConfig,
         crypto::{CryptoProvider, ring},
         pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
     },
@@ -61,7 +61,7 @@ pub fn provider() -> Arc<CryptoProvider> {
 ///
 /// When a file can't be read or used.
 pub fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, MetricsError> {
-    let certificates = certificates(&files.certificate)?;
+    let certificates = certificates("metrics.tls.certificate", &files.certificate)?;
     let key_path = &files.key;
     let pem = read("metrics.tls.key", key_path)?;
     let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|error| MetricsError::Content {
@@ -77,10 +77,23 @@ pub fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, MetricsError> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, MetricsError> {
-    const KEY: &str = "metrics.tls.certificate";
-    let pem = read(KEY, path)?;
-    let content = |what: String| MetricsError::Content { key: KEY, path: path.into(), what };
+/// What a client believes: the authorities of this file, or none.
+///
+/// # Errors
+///
+/// When the file can't be read or used.
+pub fn client(key: &'static str, authorities: Option<&Path>) -> Result<ClientConfig, MetricsError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in authorities.map_or(Ok(Vec::new()), |path| certificates(key, path))? {
+        roots.add(certificate).map_err(MetricsError::Tls)?;
+    }
+    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
+    Ok(builder.map_err(MetricsError::Tls)?.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn certificates(key: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, MetricsError> {
+    let pem = read(key, path)?;
+    let content = |what: String| MetricsError::Content { key, path: path.into(), what };
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
@@ -89,7 +102,12 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, MetricsErro
     }
 }
 
-fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, MetricsError> {
+/// The bytes of a file.
+///
+/// # Errors
+///
+/// When it can't be read.
+pub fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, MetricsError> {
     fs::read(path).map_err(|source| MetricsError::File { key, path: path.into(), source })
 }
 

@@ -40,6 +40,7 @@ use opentelemetry_proto::tonic::{
 };
 use prost::Message as _;
 use tokio::{net::TcpListener, sync::Notify, task::JoinHandle, time::timeout};
+use tokio_rustls::TlsAcceptor;
 use tonic::Status;
 
 use super::{
@@ -51,7 +52,9 @@ use crate::{
     metrics::{
         Published, Tally,
         config::{Histograms, Otlp, Protocol},
+        endpoint_tests::certify,
         testing::run,
+        tls,
     },
     model::meter::Failed,
 };
@@ -70,6 +73,7 @@ struct Collector {
     /// So many events of each push are rejected.
     rejects: AtomicU64,
     came: Notify,
+    tls: Option<TlsAcceptor>,
 }
 
 enum Answer {
@@ -149,8 +153,16 @@ impl Collector {
             let mut connections = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                let (io, collector) = (TokioIo::new(stream), Arc::clone(&collector));
+                let collector = Arc::clone(&collector);
                 connections.spawn(async move {
+                    let io: Box<dyn Stream> = match &collector.tls {
+                        None => Box::new(stream),
+                        Some(acceptor) => match acceptor.accept(stream).await {
+                            Ok(stream) => Box::new(stream),
+                            Err(_) => return,
+                        },
+                    };
+                    let io = TokioIo::new(io);
                     match protocol {
                         Protocol::Http => {
                             let service = service_fn(move |request| Arc::clone(&collector).http(request));
@@ -167,6 +179,11 @@ impl Collector {
         (address, handle)
     }
 }
+
+/// A connection, plain or not.
+trait Stream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin {}
+
+impl<T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> Stream for T {}
 
 #[derive(Clone)]
 struct Grpc(Arc<Collector>);
@@ -466,6 +483,32 @@ fn the_end_pushes_what_there_is_and_waits_for_nobody() {
         all.push.finish(Duration::from_millis(300)).await;
         assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     });
+}
+
+#[test]
+fn over_tls_only_a_collector_that_its_authority_vouches_for_gets_anything() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let files = certify(folder.path());
+    for (protocol, application) in [(Protocol::Http, "http/1.1"), (Protocol::Grpc, "h2")] {
+        runtime().block_on(async {
+            let mut server = (**tls::acceptor(&files).unwrap().config()).clone();
+            server.alpn_protocols = vec![application.as_bytes().to_vec()];
+            let tls = Some(TlsAcceptor::from(Arc::new(server)));
+            let collector = Arc::new(Collector { tls, ..Collector::default() });
+            let (address, server) = collector.serve(protocol, ([127, 0, 0, 1], 0).into()).await;
+            let endpoint = Some(format!("https://localhost:{}", address.port()));
+            let trusted = Otlp { endpoint, ca_file: Some(files.certificate.clone()), ..config(protocol, address) };
+            let other = tempfile::TempDir::new().unwrap();
+            let stranger = Otlp { ca_file: Some(certify(other.path()).certificate), ..trusted.clone() };
+            let mut all = pushing(stranger);
+            let tally = all.tally.clone();
+            until(&mut all.push, || counted(&tally, &["metrics", "failed"]) > 0).await;
+            assert_eq!(collector.pushes.load(SeqCst), 0, "{protocol:?}");
+            let mut all = pushing(trusted);
+            until(&mut all.push, || !collector.metrics.lock().unwrap().is_empty()).await;
+            server.abort();
+        });
+    }
 }
 
 #[test]

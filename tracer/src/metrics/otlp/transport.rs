@@ -22,7 +22,7 @@ use opentelemetry_proto::tonic::collector::{
 use tonic::{
     Code, Status,
     metadata::MetadataMap,
-    transport::{Channel, ClientTlsConfig, Endpoint},
+    transport::{Certificate, Channel, ClientTlsConfig, Endpoint},
 };
 
 use crate::metrics::{
@@ -30,6 +30,9 @@ use crate::metrics::{
     config::{Otlp, Protocol},
     tls::{self, Token},
 };
+
+/// The key that names certificate authorities.
+const CA_FILE: &str = "otlp.ca_file";
 
 /// An answer of a collector is short.
 const ANSWER: usize = 64 << 10;
@@ -163,19 +166,30 @@ fn grpc(config: &Otlp, endpoint: String) -> Result<Channel, MetricsError> {
         .user_agent(concat!("fdtide/", env!("CARGO_PKG_VERSION")))
         .map_err(problem)?;
     if secure {
-        endpoint = endpoint.tls_config(ClientTlsConfig::new().with_native_roots()).map_err(problem)?;
+        let tls = match &config.ca_file {
+            None => ClientTlsConfig::new().with_native_roots(),
+            Some(path) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(tls::read(CA_FILE, path)?)),
+        };
+        endpoint = endpoint.tls_config(tls).map_err(problem)?;
     }
     Ok(endpoint.connect_lazy())
 }
 
 impl Http {
     fn new(config: &Otlp, endpoint: String, headers: HeaderMap) -> Result<Http, MetricsError> {
-        let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(tls::provider())
-            .map_err(|error| MetricsError::Config(format!("no certificate authorities for `otlp.endpoint`: {error}")))?
-            .https_or_http()
-            .enable_http1()
-            .build();
+        let builder = hyper_rustls::HttpsConnectorBuilder::new();
+        let builder = match &config.ca_file {
+            // The machine's own authorities are looked for where they are needed: it may have none.
+            None if endpoint.starts_with("https") => {
+                builder.with_provider_and_native_roots(tls::provider()).map_err(|error| {
+                    MetricsError::Config(format!(
+                        "no certificate authorities for `otlp.endpoint`: name a file of them with `{CA_FILE}` ({error})"
+                    ))
+                })?
+            }
+            file => builder.with_tls_config(tls::client(CA_FILE, file.as_deref())?),
+        };
+        let connector = builder.https_or_http().enable_http1().build();
         let client = Client::builder(TokioExecutor::new()).build(connector);
         let base = endpoint.trim_end_matches('/').to_owned();
         Ok(Http { client, base, headers, timeout: config.timeout })

@@ -83,6 +83,7 @@ endpoint = "http://localhost:4317"
 # timeout = "10s"
 # headers = { x-scope = "team-a" }
 # token_file = "/etc/fdtide/otlp.token"
+# ca_file = "/etc/fdtide/collector-ca.pem"   # for https, in the place of the machine's own authorities
 # resource = { "deployment.environment.name" = "prod" }
 # histograms = "exponential"   # or "explicit"
 # failures = true
