@@ -14,3 +14,4 @@ mod dashboard;
 mod prometheus;
 mod promtool;
 mod scraped;
+mod traced;
