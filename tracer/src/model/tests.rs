@@ -311,8 +311,6 @@ fn a_reused_pid_is_another_process() {
 }
 
 #[test]
-fn a_stream_gives_each_record_once_and_keeps_the_highest_tables_only() {
-    const EXECS: u64 = 400;
 fn a_root_that_comes_later_ends_the_time_without_one() {
     let mut sim = Sim::new();
     let first = sim.seeded("first", &[(Kind::File, 3)], MS);
@@ -328,7 +326,8 @@ fn a_root_that_comes_later_ends_the_time_without_one() {
 }
 
 #[test]
-fn a_stream_gives_each_record_once_and_keeps_nothing() {
+fn a_stream_gives_each_record_once_and_keeps_the_highest_tables_only() {
+    const EXECS: u64 = 400;
     let mut sim = Sim::new();
     let root = sim.run("/a", &[(Kind::File, 3)]);
     for n in 0..EXECS {
