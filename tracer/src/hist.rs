@@ -37,8 +37,13 @@ pub struct Quantiles {
 impl Values {
     /// Takes one more value.
     pub fn add(&mut self, value: u32) {
+        self.add_n(value, 1);
+    }
+
+    /// Takes a value that came so often, as [`counts`] tells it of another histogram: what is merged is as exact as its parts.
+    pub fn add_n(&mut self, value: u32, times: u64) {
         let count = self.0.entry(value).or_insert(0);
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(times);
     }
 
     /// Whether there is none.

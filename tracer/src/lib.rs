@@ -16,6 +16,7 @@ pub mod procfs;
 pub mod record;
 pub mod redact;
 pub mod replay;
+pub mod segment;
 pub mod sink;
 pub mod symbols;
 pub mod target;

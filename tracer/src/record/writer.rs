@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use arrow_ipc::{
     CompressionType,
-    writer::{CompressionContext, DictionaryTracker, IpcDataGenerator, IpcWriteOptions},
+    writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions},
 };
 use arrow_schema::ArrowError;
 
@@ -35,7 +35,7 @@ pub struct Writer<W> {
     written: u64,
     tracker: DictionaryTracker,
     options: IpcWriteOptions,
-    compression: CompressionContext,
+    compression: IpcWriteContext,
 }
 
 impl<W: Write> Writer<W> {
@@ -78,7 +78,7 @@ impl<W: Write> Writer<W> {
             written,
             tracker,
             options,
-            compression: CompressionContext::default(),
+            compression: IpcWriteContext::default(),
         })
     }
 

@@ -1,0 +1,319 @@
+//! The command line.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, BufWriter, IsTerminal as _, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{CommandFactory as _, Parser, ValueEnum};
+use futures::TryStreamExt as _;
+
+use crate::{
+    Ask, Dialect, Error, Figure, Question, Span,
+    engine::Engine,
+    out::{self, Coverage, Rows},
+    question, source,
+    table::{self, Cell},
+};
+
+/// Rows of a text, if not told otherwise: a screen.
+const ROWS: usize = 20;
+/// Failed.
+const FAILED: u8 = 2;
+
+const EXAMPLES: &str = "\
+Examples:
+  fdtide fleet /var/lib/fdtide/segments
+  fdtide fleet 's3://bucket/fdtide/date=*/' --by program,host
+  fdtide fleet 's3://bucket/fdtide/date=2026-08-*/' --question growth --since-mark 'deploy 1.4.2'
+  fdtide fleet /srv/segments --sql \"select host, count(*) from segments where type = 'exec' group by host\"
+  fdtide fleet 's3://bucket/fdtide/' --question headroom --print-sql duckdb | duckdb
+
+A quantile is the least value that at least that share of the values does not exceed: exact up to 2047, within a thousandth
+above, as in a report. Exit status: 0, or 2 if there is no answer.";
+
+/// Ask the segments of many machines: high-water, headroom, failures, growth since a release
+#[derive(Debug, Parser)]
+#[command(name = "fdtide-fleet", version, after_help = EXAMPLES, max_term_width = 100)]
+struct Args {
+    /// Folders, files or `s3://bucket/prefix` with segments; `*`, `?`, `[…]` and `**` match names
+    #[arg(required = true, value_name = "PLACE")]
+    places: Vec<String>,
+    /// What is asked
+    #[arg(short, long, value_enum, default_value = "p99", value_name = "QUESTION")]
+    question: Asked,
+    /// Columns to tell rows apart by: program, spawner, host, container
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    by: Vec<String>,
+    /// Whose high-water mark per exec, for p99
+    #[arg(long, value_enum, default_value = "window", value_name = "LIFE")]
+    figure: Whose,
+    /// Only from this moment on, UTC: `2026-08-01` or `2026-08-01T12:00:00Z`
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only before this moment
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// The mark that growth is told from
+    #[arg(long, value_name = "TEXT")]
+    since_mark: Option<String>,
+    /// Your own SQL over the table `segments`
+    #[arg(long, value_name = "SQL", conflicts_with_all = ["question", "by", "since_mark", "print_sql", "since", "until"])]
+    sql: Option<String>,
+    /// Ask nothing, and print the SQL for this engine
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    print_sql: Option<Printed>,
+    /// How the answer is written
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    format: Format,
+    /// Rows of a text at most; 20 if not told
+    #[arg(long, value_name = "N")]
+    rows: Option<usize>,
+    /// Write to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Asked {
+    /// High-water per exec: quantiles over all hosts
+    P99,
+    /// Least headroom, and in which life of a table
+    Headroom,
+    /// Execs to which descriptors were refused, or that ended in failure
+    Failed,
+    /// Levels before and after a mark, and whether they go on growing
+    Growth,
+    /// What there is of each host, and what is missing
+    Hosts,
+    /// Marks
+    Marks,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Whose {
+    /// The spawner's table, in the spawn window
+    Window,
+    /// The child's, between fork and exec
+    BeforeExec,
+    /// The program's own
+    Image,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Printed {
+    /// DuckDB
+    Duckdb,
+    /// Spark SQL
+    Spark,
+    /// What this program runs
+    Datafusion,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One document
+    Json,
+    /// RFC 4180
+    Csv,
+}
+
+/// What can be said on the command line, for manual pages and completions.
+#[must_use]
+pub fn command() -> clap::Command {
+    Args::command()
+}
+
+/// Runs the program and gives its exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // Nothing is left to be done about a stderr that can't be written.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS };
+        }
+    };
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that has gone is no failure.
+        Err(Error::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "fdtide-fleet: {:#}", anyhow::Error::from(error));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), Error> {
+    let span = Span { since: moment(args.since.as_deref())?, until: moment(args.until.as_deref())? };
+    let question = Question::new(args.question.ask(), &args.by, args.figure.figure(), span, args.since_mark.clone())?;
+    if let Some(engine) = args.print_sql {
+        let dialect = engine.dialect();
+        let text = format!("{}{}{}", dialect.source(&args.places), question.sql(dialect), dialect.end());
+        return Ok(output(args)?.write_all(text.as_bytes())?);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(answer(args, &question))
+}
+
+async fn answer(args: &Args, question: &Question) -> Result<(), Error> {
+    let files = source::find(&args.places).await?;
+    source::refuse_newer(&files)?;
+    let segments = files.files.len();
+    let engine = Engine::new(files).await?;
+    let mut coverage = covered(&engine, &question.span).await?;
+    coverage.segments = segments;
+    if question.ask == Ask::Growth && args.sql.is_none() {
+        coverage.notes.extend(marked(&engine, question, coverage.hosts).await?);
+    }
+    let sql = args.sql.clone().unwrap_or_else(|| question.sql(Dialect::Datafusion));
+    let name = if args.sql.is_some() { "sql" } else { question.ask.name() };
+    write(args, &engine, &sql, name, &coverage).await
+}
+
+async fn write(args: &Args, engine: &Engine, sql: &str, name: &str, coverage: &Coverage) -> Result<(), Error> {
+    let mut stream = engine.ask(sql).await?;
+    let names: Vec<String> = stream.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let mut out = output(args)?;
+    if args.format == Format::Text {
+        let most = args.rows.unwrap_or(ROWS);
+        let (mut shown, mut all) = (Vec::new(), 0);
+        while let Some(batch) = stream.try_next().await? {
+            all += batch.num_rows();
+            let room = most.saturating_sub(shown.len()).min(batch.num_rows());
+            shown.extend(table::rows(&batch.slice(0, room))?);
+        }
+        out::text(&names, &shown, all, coverage, &mut out)?;
+        return Ok(out.flush()?);
+    }
+    let mut rows: Box<dyn Rows + '_> = match args.format {
+        Format::Json => Box::new(out::Json::new(&mut out, name)),
+        _ => Box::new(out::Csv(&mut out)),
+    };
+    rows.begin(&names)?;
+    let mut left = args.rows.unwrap_or(usize::MAX);
+    while let Some(batch) = stream.try_next().await? {
+        for row in table::rows(&batch)?.iter().take(left) {
+            rows.row(row)?;
+        }
+        left = left.saturating_sub(batch.num_rows());
+    }
+    rows.end(coverage)?;
+    if args.format == Format::Csv && coverage.is_partial() {
+        // CSV has no place for it.
+        let _ = writeln!(io::stderr(), "fdtide-fleet: {}", coverage.told());
+    }
+    Ok(())
+}
+
+fn output(args: &Args) -> Result<Box<dyn Write>, Error> {
+    Ok(match &args.output {
+        Some(path) => Box::new(BufWriter::new(File::create(path).map_err(|error| named(error, path))?)),
+        None if io::stdout().is_terminal() => Box::new(io::stdout()),
+        None => Box::new(BufWriter::new(io::stdout())),
+    })
+}
+
+fn named(error: io::Error, path: &std::path::Path) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+}
+
+/// All rows of a small answer.
+async fn rows(engine: &Engine, sql: &str) -> Result<Vec<Vec<Cell>>, Error> {
+    let batches: Vec<_> = engine.ask(sql).await?.try_collect().await?;
+    let mut rows = Vec::new();
+    for batch in &batches {
+        rows.extend(table::rows(batch)?);
+    }
+    Ok(rows)
+}
+
+async fn covered(engine: &Engine, span: &Span) -> Result<Coverage, Error> {
+    let rows = rows(engine, &question::coverage(span, Dialect::Datafusion)).await?;
+    let row = rows.into_iter().next().unwrap_or_default();
+    let whole = |at: usize| row.get(at).and_then(Cell::whole).unwrap_or(0);
+    let text = |at: usize| row.get(at).and_then(Cell::text).map(str::to_owned);
+    Ok(Coverage {
+        hosts: whole(0),
+        from_to: text(1).zip(text(2)),
+        lost: whole(3),
+        missed: whole(4),
+        skipped: whole(5),
+        dropped: whole(6),
+        ..Coverage::default()
+    })
+}
+
+/// What is to be said of a mark: on how many hosts it is.
+async fn marked(engine: &Engine, question: &Question, hosts: i64) -> Result<Option<String>, Error> {
+    let text = question.mark.clone().unwrap_or_default();
+    let found = rows(engine, &question::marked(&text)).await?;
+    let count = found.first().and_then(|row| row.first()).and_then(Cell::whole).unwrap_or(0);
+    if count > 0 {
+        let note = format!("the mark is on {count} of {hosts} hosts; the others are left out");
+        return Ok((count < hosts).then_some(note));
+    }
+    let all = Question { ask: Ask::Marks, ..question.clone() };
+    let marks = rows(engine, &all.sql(Dialect::Datafusion)).await?;
+    let names: Vec<String> =
+        marks.iter().filter_map(|row| row.first()?.text()).map(|mark| format!("`{mark}`")).take(8).collect();
+    let known = if names.is_empty() {
+        "there is none at all: set marks with `fdtide ctl mark TEXT`".to_owned()
+    } else {
+        format!("there are {}", names.join(", "))
+    };
+    Err(Error::NoMark { text, known })
+}
+
+/// A moment as RFC 3339: a day begins at midnight, UTC.
+fn moment(text: Option<&str>) -> Result<Option<String>, Error> {
+    let Some(text) = text else { return Ok(None) };
+    let full = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
+    let shape: String = full.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let month_day = full.get(5..7).zip(full.get(8..10));
+    let plausible =
+        month_day.is_some_and(|(month, day)| ("01"..="12").contains(&month) && ("01"..="31").contains(&day));
+    if shape != "0000-00-00T00:00:00Z" || !plausible {
+        return Err(Error::Moment { text: text.to_owned() });
+    }
+    Ok(Some(full))
+}
+
+impl Asked {
+    fn ask(self) -> Ask {
+        match self {
+            Asked::P99 => Ask::P99,
+            Asked::Headroom => Ask::Headroom,
+            Asked::Failed => Ask::Failed,
+            Asked::Growth => Ask::Growth,
+            Asked::Hosts => Ask::Hosts,
+            Asked::Marks => Ask::Marks,
+        }
+    }
+}
+
+impl Whose {
+    fn figure(self) -> Figure {
+        match self {
+            Whose::Window => Figure::Window,
+            Whose::BeforeExec => Figure::BeforeExec,
+            Whose::Image => Figure::Image,
+        }
+    }
+}
+
+impl Printed {
+    fn dialect(self) -> Dialect {
+        match self {
+            Printed::Duckdb => Dialect::Duckdb,
+            Printed::Spark => Dialect::Spark,
+            Printed::Datafusion => Dialect::Datafusion,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Segments: what an agent writes for the questions that are asked of many machines at once.
+//!
+//! Rows of completed execs, failures, tables, marks and coverage become Parquet files below a folder or in object storage,
+//! `date=…/host=…/`. They lie in a spool on the machine first: what ends the agent loses the last second at most, and a
+//! store that can't be reached costs nothing but room. `docs/segments.md` has the columns.
+
+pub mod columns;
+mod error;
+mod file;
+mod name;
+mod place;
+mod row;
+mod spool;
+mod upload;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use crate::model::{ExecRecord, LiveView};
+
+pub use columns::Row;
+pub use error::Error;
+pub use file::{Writer, head, look};
+pub use name::{Head, version_of};
+pub use place::Place;
+pub use row::{Missing, Origin};
+pub use upload::Status;
+
+use spool::{Open, Spool};
+use upload::{Order, Shared, Uploader};
+
+/// After rows could not be written it is tried again so much later, nanoseconds.
+const AGAIN_NS: u64 = 10_000_000_000;
+
+/// Where segments go, and how large they become.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// As [`Place::parse`] takes it.
+    pub url: String,
+    /// Folder on this machine in which they wait.
+    pub spool: PathBuf,
+    /// A segment is closed after so long, nanoseconds; and at midnight, UTC.
+    pub interval_ns: u64,
+    /// And when its rows have so many bytes in the spool.
+    pub max_bytes: u64,
+    /// Closed segments may take so many bytes in the spool; beyond that the oldest are removed.
+    pub spool_max_bytes: u64,
+}
+
+/// Writes the segments of a trace.
+pub struct Segments {
+    settings: Settings,
+    origin: Origin,
+    spool: Arc<Spool>,
+    open: Option<(Open, u64)>,
+    number: u64,
+    again_ns: u64,
+    told: Missing,
+    status: Shared,
+    orders: mpsc::Sender<Order>,
+    uploader: Option<JoinHandle<()>>,
+}
+
+impl Segments {
+    /// Takes the spool and begins to send what lies in it.
+    ///
+    /// # Errors
+    ///
+    /// When place or spool can't be used. A store that does not answer is none: it is tried again.
+    pub fn start(settings: Settings, origin: Origin) -> Result<Segments, Error> {
+        let place = Place::parse(&settings.url)?;
+        place.make()?;
+        let spool = Arc::new(Spool::take(&settings.spool)?);
+        let status = Shared::default();
+        let uploader =
+            Uploader { spool: Arc::clone(&spool), place, max_bytes: settings.spool_max_bytes, status: status.clone() };
+        let (orders, taken) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("segments".to_owned());
+        let thread =
+            thread.spawn(move || uploader.run(&taken)).map_err(Error::file("start a thread for", &settings.spool))?;
+        let (open, uploader) = (None, Some(thread));
+        let told = Missing::default();
+        Ok(Segments { settings, origin, spool, open, number: 0, again_ns: 0, told, status, orders, uploader })
+    }
+
+    /// Adds completed exec records; `container` names the container of each, where it has one.
+    pub fn execs(&mut self, records: &[ExecRecord], now_ns: u64, container: impl Fn(&ExecRecord) -> Option<String>) {
+        for record in records {
+            let rows = self.origin.exec(record, container(record).as_deref());
+            self.push(&rows, now_ns);
+        }
+    }
+
+    /// Adds a mark.
+    pub fn mark(&mut self, at_ns: u64, text: &str) {
+        let row = self.origin.mark(at_ns, text);
+        self.push(&[row], at_ns);
+        self.flush();
+    }
+
+    /// Whether the segment is due: call [`Segments::rotate`].
+    #[must_use]
+    pub fn is_due(&self, now_ns: u64) -> bool {
+        match &self.open {
+            Some((open, from_ns)) => {
+                now_ns.saturating_sub(*from_ns) >= self.settings.interval_ns
+                    || open.bytes() >= self.settings.max_bytes
+                    || name::day(self.origin.wall_ns(now_ns)) != open.head().date
+            }
+            None => now_ns >= self.again_ns,
+        }
+    }
+
+    /// Closes the segment with the tables in use and what may be missing, and begins the next one.
+    pub fn rotate(
+        &mut self,
+        now_ns: u64,
+        view: &LiveView,
+        missing: Missing,
+        container: impl Fn(u32) -> Option<String>,
+    ) {
+        if self.open.is_some() {
+            self.end(now_ns, view, missing, container);
+        }
+        self.begin(now_ns);
+    }
+
+    /// What was added is handed to the system: call it every second or so.
+    pub fn flush(&mut self) {
+        if let Some((open, _)) = &mut self.open
+            && let Err(error) = open.flush()
+        {
+            self.broken(&error.to_string());
+        }
+    }
+
+    /// How far segments have come.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status.get()
+    }
+
+    /// The trace has ended: closes the segment, and sends for so long what can be sent.
+    pub fn finish(
+        mut self,
+        now_ns: u64,
+        view: &LiveView,
+        missing: Missing,
+        container: impl Fn(u32) -> Option<String>,
+        wait: Duration,
+    ) -> Status {
+        self.end(now_ns, view, missing, container);
+        self.stop(wait);
+        self.status.get()
+    }
+
+    fn end(&mut self, now_ns: u64, view: &LiveView, missing: Missing, container: impl Fn(u32) -> Option<String>) {
+        let of = |table: &crate::model::LiveTable| table.pids.first().and_then(|pid| container(*pid));
+        let tables = view.tables.iter().filter_map(|table| self.origin.table(table, now_ns, of(table).as_deref()));
+        let mut rows: Vec<Row> = tables.collect();
+        let now = Missing { dropped: self.status.get().dropped_rows, ..missing };
+        rows.push(self.origin.coverage(now_ns, self.told, now));
+        self.push(&rows, now_ns);
+        self.flush();
+        if let Some((open, _)) = self.open.take() {
+            self.told = now;
+            if let Err(error) = open.close() {
+                self.broken(&error.to_string());
+            }
+            // A thread that has gone has told why.
+            let _ = self.orders.send(Order::Closed);
+        }
+    }
+
+    fn begin(&mut self, now_ns: u64) {
+        self.number += 1;
+        match self.spool.begin(Head::new(&self.origin, self.number, now_ns)) {
+            Ok(open) => self.open = Some((open, now_ns)),
+            Err(error) => {
+                self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                self.broken(&format!("{error}"));
+            }
+        }
+    }
+
+    fn push(&mut self, rows: &[Row], now_ns: u64) {
+        if self.open.is_none() && now_ns >= self.again_ns {
+            self.begin(now_ns);
+        }
+        let Some((open, _)) = &mut self.open else {
+            return self.status.change(|status| status.dropped_rows += rows.len() as u64);
+        };
+        for (at, row) in rows.iter().enumerate() {
+            if let Err(error) = open.push(row) {
+                let left = (rows.len() - at - 1) as u64;
+                self.status.change(|status| status.dropped_rows += left);
+                self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                return self.broken(&error.to_string());
+            }
+        }
+    }
+
+    /// The open segment can't be written: it is closed with what is in it.
+    fn broken(&mut self, why: &str) {
+        let text = format!(
+            "rows could not be written to the spool `{}` ({why}); they are counted as dropped until it has room again",
+            self.spool.folder().display()
+        );
+        if self.status.get().trouble.is_none() {
+            log::warn!("{text}");
+        }
+        self.status.change(|status| status.trouble = Some(text));
+        if let Some((open, _)) = self.open.take() {
+            self.status.change(|status| status.dropped_rows += open.pending());
+            // It is told already.
+            let _ = open.close();
+        }
+    }
+
+    fn stop(&mut self, wait: Duration) {
+        let _ = self.orders.send(Order::End(Instant::now() + wait));
+        if let Some(thread) = self.uploader.take() {
+            // A panic of the thread has been printed; segments stay in the spool.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// An agent that ends in trouble leaves its segments to the next one.
+impl Drop for Segments {
+    fn drop(&mut self) {
+        self.flush();
+        if let Some((open, _)) = self.open.take() {
+            let _ = open.close();
+        }
+        self.stop(Duration::ZERO);
+    }
+}

@@ -1,0 +1,273 @@
+//! What takes closed segments from the spool to their place: a thread of its own, so that no trace waits for it.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant},
+};
+
+use object_store::{ObjectStoreExt as _, PutPayload};
+use serde::Serialize;
+
+use super::{
+    Error, Place, file,
+    name::READY,
+    spool::{self, Spool, Waiting},
+};
+
+/// Wait after the first failure; doubled after each further one, up to [`LONGEST`].
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// How far segments have come.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Segments sent since the agent started.
+    pub sent: u64,
+    /// Rows in them.
+    pub sent_rows: u64,
+    /// Bytes in them.
+    pub sent_bytes: u64,
+    /// Closed segments that wait in the spool.
+    pub waiting: u64,
+    /// Bytes of them.
+    pub waiting_bytes: u64,
+    /// Segments that were removed unsent, for room.
+    pub dropped: u64,
+    /// Rows that never came into a segment, or were in those.
+    pub dropped_rows: u64,
+    /// Files in the spool that could not be made sense of, and were set aside as `.bad`.
+    pub bad: u64,
+    /// What went wrong at the last attempt; none since all went well.
+    pub trouble: Option<String>,
+}
+
+/// A status that thread and agent share.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shared(Arc<Mutex<Status>>);
+
+impl Shared {
+    pub(super) fn get(&self) -> Status {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut Status)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// What the agent tells the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// A segment was closed.
+    Closed,
+    /// Send what you can until then, and end.
+    End(Instant),
+}
+
+pub(super) struct Uploader {
+    pub spool: Arc<Spool>,
+    pub place: Place,
+    pub max_bytes: u64,
+    pub status: Shared,
+}
+
+impl Uploader {
+    /// Works until it is told to end.
+    pub(super) fn run(&self, orders: &Receiver<Order>) {
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return self.trouble(&format!("failed to start a runtime for segments: {error}")),
+        };
+        let mut pause = FIRST;
+        let mut until = None;
+        loop {
+            let limit = until.map(|until: Instant| until.saturating_duration_since(Instant::now()));
+            let work = async { self.round().await };
+            let result = runtime.block_on(async {
+                match limit {
+                    None => Some(work.await),
+                    Some(limit) => tokio::time::timeout(limit, work).await.ok(),
+                }
+            });
+            if until.is_some() {
+                return self.left(result);
+            }
+            let wait = match result {
+                Some(Err(error)) => {
+                    let wait = pause;
+                    self.failed(&error, wait);
+                    pause = (pause * 2).min(LONGEST);
+                    wait
+                }
+                _ => {
+                    pause = FIRST;
+                    LONGEST
+                }
+            };
+            until = wait_for(orders, wait);
+        }
+    }
+
+    /// Everything that waits, oldest first, until one fails.
+    async fn round(&self) -> Result<(), Error> {
+        for waiting in self.room()? {
+            let ready = match self.prepare(&waiting) {
+                Ok(ready) => ready,
+                Err(Error::Foreign { name, why }) => {
+                    self.set_aside(&waiting.path, &format!("`{name}`: {why}"))?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            self.send(&ready).await?;
+            self.count()?;
+        }
+        let was = self.status.get().trouble;
+        self.status.change(|status| status.trouble = None);
+        if let Some(was) = was {
+            log::info!("segments are sent again, after: {was}");
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, waiting: &Waiting) -> Result<std::path::PathBuf, Error> {
+        if waiting.ready { Ok(waiting.path.clone()) } else { file::convert(&waiting.path) }
+    }
+
+    async fn send(&self, path: &Path) -> Result<(), Error> {
+        let (head, rows) = match file::look(path) {
+            Err(Error::Foreign { name, why }) => return self.set_aside(path, &format!("`{name}`: {why}")),
+            other => other?,
+        };
+        let bytes = fs::read(path).map_err(Error::file("read", path))?;
+        let size = bytes.len() as u64;
+        let object = self.place.object(&head.object);
+        let failed = |source| Error::Send { name: self.place.shown(&object), source };
+        let to = object_store::path::Path::parse(&object).map_err(|error| failed(error.into()))?;
+        self.place.store.put(&to, PutPayload::from(bytes)).await.map_err(failed)?;
+        if let Some(folder) = self.place.path() {
+            // The spool's file goes next: this one must be on the disk.
+            let sent = folder.join(&head.object);
+            File::open(&sent).and_then(|file| file.sync_all()).map_err(Error::file("write", &sent))?;
+        }
+        spool::remove(path)?;
+        self.status.change(|status| {
+            status.sent += 1;
+            status.sent_rows += rows;
+            status.sent_bytes += size;
+        });
+        Ok(())
+    }
+
+    /// Removes the oldest segments until the others have room, and gives those.
+    fn room(&self) -> Result<Vec<Waiting>, Error> {
+        let mut waiting = self.count()?;
+        let mut bytes: u64 = waiting.iter().map(|waiting| waiting.bytes).sum();
+        while bytes > self.max_bytes && waiting.len() > 1 {
+            let oldest = waiting.remove(0);
+            let rows = rows_of(&oldest);
+            spool::remove(&oldest.path)?;
+            bytes -= oldest.bytes;
+            self.status.change(|status| {
+                status.dropped += 1;
+                status.dropped_rows += rows;
+            });
+            log::warn!(
+                "the spool `{}` is full: a segment of {rows} rows was removed unsent; give it more room, or see why \
+                 segments can't be sent",
+                self.spool.folder().display()
+            );
+        }
+        self.count()
+    }
+
+    fn count(&self) -> Result<Vec<Waiting>, Error> {
+        let waiting = self.spool.waiting()?;
+        self.status.change(|status| {
+            status.waiting = waiting.len() as u64;
+            status.waiting_bytes = waiting.iter().map(|waiting| waiting.bytes).sum();
+        });
+        Ok(waiting)
+    }
+
+    /// A file that will never be a segment must not keep the others from being sent.
+    fn set_aside(&self, path: &Path, why: &str) -> Result<(), Error> {
+        log::warn!("{why}; it was set aside as `.bad` in the spool");
+        self.status.change(|status| status.bad += 1);
+        spool::rename(path, if path.extension().is_some_and(|end| end == READY) { "parquet.bad" } else { "bad" })
+    }
+
+    fn failed(&self, error: &Error, pause: Duration) {
+        let text = told(error);
+        let first = self.status.get().trouble.is_none();
+        if first {
+            log::warn!("{text}; segments wait in the spool and are tried again, in {} s at first", pause.as_secs());
+        } else {
+            log::debug!("{text}; tried again in {} s", pause.as_secs());
+        }
+        self.status.change(|status| status.trouble = Some(text));
+        // How many wait now is told too; a folder that can't be listed is the trouble already.
+        let _ = self.room();
+    }
+
+    fn trouble(&self, text: &str) {
+        log::warn!("{text}");
+        self.status.change(|status| status.trouble = Some(text.to_owned()));
+    }
+
+    /// The agent ends: what is left waits for the next one.
+    fn left(&self, result: Option<Result<(), Error>>) {
+        if let Some(Err(error)) = &result {
+            self.status.change(|status| status.trouble = Some(told(error)));
+        }
+        let left = self.spool.waiting().map_or(0, |waiting| waiting.len());
+        self.status.change(|status| status.waiting = left as u64);
+        if left > 0 {
+            log::warn!("{left} segments stay in the spool `{}` for the next agent", self.spool.folder().display());
+        }
+    }
+}
+
+/// Waits for an order; the moment by which to end, if it is time.
+fn wait_for(orders: &Receiver<Order>, wait: Duration) -> Option<Instant> {
+    let mut order = orders.recv_timeout(wait);
+    loop {
+        match order {
+            Ok(Order::End(until)) => return Some(until),
+            Err(RecvTimeoutError::Disconnected) => return Some(Instant::now()),
+            Err(RecvTimeoutError::Timeout) => return None,
+            // Several may have been closed meanwhile; one round serves them all.
+            Ok(Order::Closed) => order = orders.try_recv().map_err(|_| RecvTimeoutError::Timeout),
+        }
+    }
+}
+
+fn rows_of(waiting: &Waiting) -> u64 {
+    let mut rows = 0;
+    if waiting.ready {
+        rows = file::look(&waiting.path).map_or(0, |(_, rows)| rows);
+    } else {
+        // What can't be read has no rows to lose.
+        let _ = spool::read(&waiting.path, |_| {
+            rows += 1;
+            Ok(())
+        });
+    }
+    rows
+}
+
+/// An error with its causes, in one line.
+fn told(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
