@@ -7,6 +7,8 @@ pub mod control;
 mod exporter;
 pub mod logs;
 pub mod notify;
+mod segments;
 
 pub use config::Config;
 pub use exporter::{Exporter, Now};
+pub use segments::SegmentWriter;

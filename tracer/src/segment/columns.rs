@@ -44,10 +44,10 @@ macro_rules! columns {
             $(#[doc = $help] #[serde(skip_serializing_if = "Option::is_none")] pub $name: Option<value!($type)>,)*
         }
 
-        /// The schema, without metadata.
+        /// The schema. What columns mean is in [`COLUMNS`]: in every one of many small files it would take most of the room.
         #[must_use]
         pub fn schema() -> Schema {
-            Schema::new(vec![$(field(name(stringify!($name)), data!($type), $help),)*])
+            Schema::new(vec![$(Field::new(name(stringify!($name)), data!($type), true),)*])
         }
 
         /// Rows on their way to a batch.
@@ -212,10 +212,6 @@ const fn name(text: &'static str) -> &'static str {
         b"r#type" => "type",
         _ => text,
     }
-}
-
-fn field(name: &str, data: DataType, help: &str) -> Field {
-    Field::new(name, data, true).with_metadata([("help".to_owned(), help.to_owned())].into())
 }
 
 impl Batch {

@@ -9,7 +9,15 @@ use std::{
 };
 
 use arrow_schema::ArrowError;
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::{
+    arrow::{ArrowWriter, arrow_writer::ArrowWriterOptions},
+    basic::{Compression, ZstdLevel},
+    file::{
+        metadata::KeyValue,
+        properties::{EnabledStatistics, WriterProperties},
+        reader::{FileReader as _, SerializedFileReader},
+    },
+};
 
 use super::{
     Error, Head,
@@ -17,7 +25,6 @@ use super::{
     name::READY,
     spool,
 };
-use crate::sink::rows::{Parquet, Table as _};
 
 /// Rows of a batch.
 const ROWS: usize = 8192;
@@ -25,7 +32,7 @@ const ROWS: usize = 8192;
 /// Rows on their way to Parquet.
 pub struct Writer<W: Write + Send> {
     batch: Batch,
-    out: Parquet<W>,
+    out: ArrowWriter<W>,
 }
 
 impl<W: Write + Send> Writer<W> {
@@ -36,8 +43,18 @@ impl<W: Write + Send> Writer<W> {
     /// When it can't be written.
     pub fn new(out: W, head: &Head) -> Result<Self, ArrowError> {
         let head = serde_json::to_string(head).map_err(|error| ArrowError::JsonError(error.to_string()))?;
-        let schema = Arc::new(columns::schema().with_metadata([(columns::KEY.to_owned(), head)].into()));
-        Ok(Self { batch: Batch::new(Arc::clone(&schema)), out: Parquet::new(out, schema)? })
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by(concat!("fdtide ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(Some(vec![KeyValue::new(columns::KEY.to_owned(), head)]))
+            // Segments are many and small, with many columns: what stands there for each column and page is most of them.
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .build();
+        let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+        let schema = Arc::new(columns::schema());
+        let out = ArrowWriter::try_new_with_options(out, Arc::clone(&schema), options)?;
+        Ok(Self { batch: Batch::new(schema), out })
     }
 
     /// Adds a row.
@@ -47,7 +64,7 @@ impl<W: Write + Send> Writer<W> {
     /// When it can't be written.
     pub fn push(&mut self, row: &Row) -> Result<(), ArrowError> {
         self.batch.push(row);
-        if self.batch.len() >= ROWS { self.out.write(&self.batch.take()?) } else { Ok(()) }
+        if self.batch.len() >= ROWS { Ok(self.out.write(&self.batch.take()?)?) } else { Ok(()) }
     }
 
     /// Nothing more comes.
@@ -59,7 +76,8 @@ impl<W: Write + Send> Writer<W> {
         if !self.batch.is_empty() {
             self.out.write(&self.batch.take()?)?;
         }
-        self.out.finish()
+        self.out.finish()?;
+        Ok(self.out.inner_mut().flush()?)
     }
 }
 

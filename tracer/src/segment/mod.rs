@@ -23,8 +23,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::model::{ExecRecord, LiveView};
-
 pub use columns::Row;
 pub use error::Error;
 pub use file::{Writer, head, look};
@@ -90,11 +88,27 @@ impl Segments {
         Ok(Segments { settings, origin, spool, open, number: 0, again_ns: 0, told, status, orders, uploader })
     }
 
-    /// Adds completed exec records; `container` names the container of each, where it has one.
-    pub fn execs(&mut self, records: &[ExecRecord], now_ns: u64, container: impl Fn(&ExecRecord) -> Option<String>) {
-        for record in records {
-            let rows = self.origin.exec(record, container(record).as_deref());
-            self.push(&rows, now_ns);
+    /// What the rows of this trace have in common, and how they are made.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Adds rows: those of [`Origin`]. `now_ns` is boot time.
+    pub fn push(&mut self, rows: &[Row], now_ns: u64) {
+        if self.open.is_none() && now_ns >= self.again_ns {
+            self.begin(now_ns);
+        }
+        let Some((open, _)) = &mut self.open else {
+            return self.status.change(|status| status.dropped_rows += rows.len() as u64);
+        };
+        for (at, row) in rows.iter().enumerate() {
+            if let Err(error) = open.push(row) {
+                let left = (rows.len() - at - 1) as u64;
+                self.status.change(|status| status.dropped_rows += left);
+                self.again_ns = now_ns.saturating_add(AGAIN_NS);
+                return self.broken(&error.to_string());
+            }
         }
     }
 
@@ -118,16 +132,10 @@ impl Segments {
         }
     }
 
-    /// Closes the segment with the tables in use and what may be missing, and begins the next one.
-    pub fn rotate(
-        &mut self,
-        now_ns: u64,
-        view: &LiveView,
-        missing: Missing,
-        container: impl Fn(u32) -> Option<String>,
-    ) {
+    /// Closes the segment with these rows of tables in use and what may be missing, and begins the next one.
+    pub fn rotate(&mut self, now_ns: u64, tables: Vec<Row>, missing: Missing) {
         if self.open.is_some() {
-            self.end(now_ns, view, missing, container);
+            self.end(now_ns, tables, missing);
         }
         self.begin(now_ns);
     }
@@ -147,24 +155,14 @@ impl Segments {
         self.status.get()
     }
 
-    /// The trace has ended: closes the segment, and sends for so long what can be sent.
-    pub fn finish(
-        mut self,
-        now_ns: u64,
-        view: &LiveView,
-        missing: Missing,
-        container: impl Fn(u32) -> Option<String>,
-        wait: Duration,
-    ) -> Status {
-        self.end(now_ns, view, missing, container);
+    /// The trace has ended: closes the segment as [`Segments::rotate`] does, and sends for so long what can be sent.
+    pub fn finish(mut self, now_ns: u64, tables: Vec<Row>, missing: Missing, wait: Duration) -> Status {
+        self.end(now_ns, tables, missing);
         self.stop(wait);
         self.status.get()
     }
 
-    fn end(&mut self, now_ns: u64, view: &LiveView, missing: Missing, container: impl Fn(u32) -> Option<String>) {
-        let of = |table: &crate::model::LiveTable| table.pids.first().and_then(|pid| container(*pid));
-        let tables = view.tables.iter().filter_map(|table| self.origin.table(table, now_ns, of(table).as_deref()));
-        let mut rows: Vec<Row> = tables.collect();
+    fn end(&mut self, now_ns: u64, mut rows: Vec<Row>, missing: Missing) {
         let now = Missing { dropped: self.status.get().dropped_rows, ..missing };
         rows.push(self.origin.coverage(now_ns, self.told, now));
         self.push(&rows, now_ns);
@@ -186,23 +184,6 @@ impl Segments {
             Err(error) => {
                 self.again_ns = now_ns.saturating_add(AGAIN_NS);
                 self.broken(&format!("{error}"));
-            }
-        }
-    }
-
-    fn push(&mut self, rows: &[Row], now_ns: u64) {
-        if self.open.is_none() && now_ns >= self.again_ns {
-            self.begin(now_ns);
-        }
-        let Some((open, _)) = &mut self.open else {
-            return self.status.change(|status| status.dropped_rows += rows.len() as u64);
-        };
-        for (at, row) in rows.iter().enumerate() {
-            if let Err(error) = open.push(row) {
-                let left = (rows.len() - at - 1) as u64;
-                self.status.change(|status| status.dropped_rows += left);
-                self.again_ns = now_ns.saturating_add(AGAIN_NS);
-                return self.broken(&error.to_string());
             }
         }
     }

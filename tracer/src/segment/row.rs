@@ -2,7 +2,10 @@
 
 use crate::{
     event::{Exit, Kinds},
-    model::{Anchor, ExecRecord, FailureRow, LiveTable},
+    model::{
+        Anchor, ExecRecord, FailureRow, LiveTable,
+        report::{TableRow, TableState},
+    },
 };
 
 use super::columns::Row;
@@ -156,6 +159,28 @@ impl Origin {
             settled: table.settled.map(i64::from),
             soft_limit: Some(table.soft_limit.into()),
             headroom: Some(table.soft_limit.saturating_sub(table.high_water).into()),
+            ..self.row("table", at_ns)
+        })
+    }
+
+    /// The same of a table that outlives its trace, from the report at the end. One of which nothing is known has none.
+    #[must_use]
+    pub fn last_of_table(&self, table: &TableRow, at_ns: u64, container: Option<&str>) -> Option<Row> {
+        let (live, high_water) = table.live.zip(table.high_water).filter(|_| table.state == TableState::Alive)?;
+        let soft_limit = table.soft_limit_last.or(table.soft_limit);
+        Some(Row {
+            container: container.map(str::to_owned),
+            pid: table.pids.first().map(|pid| i64::from(*pid)),
+            comm: Some(table.comm.text()),
+            program: Some(table.comm.text()),
+            failures: Some(table.failures.iter().filter_map(|row| signed(row.count)).sum()),
+            kinds: table.high_water_kinds.as_ref().and_then(json),
+            table_id: signed(table.table),
+            live: Some(live.into()),
+            high_water: Some(high_water.into()),
+            settled: table.settled.map(i64::from),
+            soft_limit: soft_limit.map(i64::from),
+            headroom: soft_limit.map(|soft| soft.saturating_sub(high_water).into()),
             ..self.row("table", at_ns)
         })
     }

@@ -115,16 +115,10 @@ impl Uploader {
 
     /// Everything that waits, oldest first, until one fails.
     async fn round(&self) -> Result<(), Error> {
-        for waiting in self.room()? {
-            let ready = match self.prepare(&waiting) {
-                Ok(ready) => ready,
-                Err(Error::Foreign { name, why }) => {
-                    self.set_aside(&waiting.path, &format!("`{name}`: {why}"))?;
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            self.send(&ready).await?;
+        self.convert()?;
+        // One that was closed meanwhile is not ready; its order leads to the next round.
+        for waiting in self.room()?.iter().filter(|waiting| waiting.ready) {
+            self.send(&waiting.path).await?;
             self.count()?;
         }
         let was = self.status.get().trouble;
@@ -135,8 +129,15 @@ impl Uploader {
         Ok(())
     }
 
-    fn prepare(&self, waiting: &Waiting) -> Result<std::path::PathBuf, Error> {
-        if waiting.ready { Ok(waiting.path.clone()) } else { file::convert(&waiting.path) }
+    /// Closed rows become Parquet, which takes a small part of their room.
+    fn convert(&self) -> Result<(), Error> {
+        for waiting in self.spool.waiting()?.iter().filter(|waiting| !waiting.ready) {
+            match file::convert(&waiting.path) {
+                Err(Error::Foreign { name, why }) => self.set_aside(&waiting.path, &format!("`{name}`: {why}"))?,
+                other => drop(other?),
+            }
+        }
+        Ok(())
     }
 
     async fn send(&self, path: &Path) -> Result<(), Error> {
@@ -211,7 +212,7 @@ impl Uploader {
             log::debug!("{text}; tried again in {} s", pause.as_secs());
         }
         self.status.change(|status| status.trouble = Some(text));
-        // How many wait now is told too; a folder that can't be listed is the trouble already.
+        // How many wait now is told too, and room is made; a folder that can't be listed is the trouble already.
         let _ = self.room();
     }
 

@@ -12,4 +12,5 @@ mod hosts;
 mod killed;
 mod python;
 mod replay;
+mod segments;
 mod verdicts;

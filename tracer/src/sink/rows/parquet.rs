@@ -4,7 +4,7 @@ use std::io::Write;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
-use parquet::{arrow::ArrowWriter, basic::Compression, file::metadata::KeyValue, file::properties::WriterProperties};
+use parquet::{arrow::ArrowWriter, basic::Compression, file::properties::WriterProperties};
 
 use super::Table;
 
@@ -14,17 +14,15 @@ pub struct Parquet<W: Write + Send> {
 }
 
 impl<W: Write + Send> Parquet<W> {
-    /// Begins the file. The schema's metadata become the file's, where any reader finds them.
+    /// Begins the file.
     ///
     /// # Errors
     ///
     /// When it can't be written.
     pub fn new(out: W, schema: SchemaRef) -> Result<Self, ArrowError> {
-        let metadata = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(parquet::basic::ZstdLevel::default()))
             .set_created_by(concat!("fdtide ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_key_value_metadata(Some(metadata))
             .build();
         Ok(Self { out: ArrowWriter::try_new(out, schema, Some(properties))? })
     }
