@@ -1,18 +1,18 @@
-//! The command line.
+//! From a command line to its answer.
 
 use std::{
     ffi::OsString,
     fs::File,
     io::{self, BufWriter, IsTerminal as _, Write},
-    path::PathBuf,
     process::ExitCode,
 };
 
-use clap::{CommandFactory as _, Parser, ValueEnum};
+use clap::Parser as _;
 use futures::TryStreamExt as _;
 
 use crate::{
-    Ask, Dialect, Error, Figure, Question, Span,
+    Ask, Dialect, Error, Question, Span,
+    args::{Args, Format},
     engine::Engine,
     out::{self, Coverage, Rows},
     question, source,
@@ -23,111 +23,6 @@ use crate::{
 const ROWS: usize = 20;
 /// Failed.
 const FAILED: u8 = 2;
-
-const EXAMPLES: &str = "\
-Examples:
-  fdtide fleet /var/lib/fdtide/segments
-  fdtide fleet 's3://bucket/fdtide/date=*/' --by program,host
-  fdtide fleet 's3://bucket/fdtide/date=2026-08-*/' --question growth --since-mark 'deploy 1.4.2'
-  fdtide fleet /srv/segments --sql \"select host, count(*) from segments where type = 'exec' group by host\"
-  fdtide fleet 's3://bucket/fdtide/' --question headroom --print-sql duckdb | duckdb
-
-A quantile is the least value that at least that share of the values does not exceed: exact up to 2047, within a thousandth
-above, as in a report. Exit status: 0, or 2 if there is no answer.";
-
-/// Ask the segments of many machines: high-water, headroom, failures, growth since a release
-#[derive(Debug, Parser)]
-#[command(name = "fdtide-fleet", version, after_help = EXAMPLES, max_term_width = 100)]
-struct Args {
-    /// Folders, files or `s3://bucket/prefix` with segments; `*`, `?`, `[…]` and `**` match names
-    #[arg(required = true, value_name = "PLACE")]
-    places: Vec<String>,
-    /// What is asked
-    #[arg(short, long, value_enum, default_value = "p99", value_name = "QUESTION")]
-    question: Asked,
-    /// Columns to tell rows apart by: program, spawner, host, container
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
-    by: Vec<String>,
-    /// Whose high-water mark per exec, for p99
-    #[arg(long, value_enum, default_value = "window", value_name = "LIFE")]
-    figure: Whose,
-    /// Only from this moment on, UTC: `2026-08-01` or `2026-08-01T12:00:00Z`
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only before this moment
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
-    /// The mark that growth is told from
-    #[arg(long, value_name = "TEXT")]
-    since_mark: Option<String>,
-    /// Your own SQL over the table `segments`
-    #[arg(long, value_name = "SQL", conflicts_with_all = ["question", "by", "since_mark", "print_sql", "since", "until"])]
-    sql: Option<String>,
-    /// Ask nothing, and print the SQL for this engine
-    #[arg(long, value_enum, value_name = "ENGINE")]
-    print_sql: Option<Printed>,
-    /// How the answer is written
-    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
-    format: Format,
-    /// Rows of a text at most; 20 if not told
-    #[arg(long, value_name = "N")]
-    rows: Option<usize>,
-    /// Write to this file instead of stdout
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Asked {
-    /// High-water per exec: quantiles over all hosts
-    P99,
-    /// Least headroom, and in which life of a table
-    Headroom,
-    /// Execs to which descriptors were refused, or that ended in failure
-    Failed,
-    /// Levels before and after a mark, and whether they go on growing
-    Growth,
-    /// What there is of each host, and what is missing
-    Hosts,
-    /// Marks
-    Marks,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Whose {
-    /// The spawner's table, in the spawn window
-    Window,
-    /// The child's, between fork and exec
-    BeforeExec,
-    /// The program's own
-    Image,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Printed {
-    /// DuckDB
-    Duckdb,
-    /// Spark SQL
-    Spark,
-    /// What this program runs
-    Datafusion,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// One document
-    Json,
-    /// RFC 4180
-    Csv,
-}
-
-/// What can be said on the command line, for manual pages and completions.
-#[must_use]
-pub fn command() -> clap::Command {
-    Args::command()
-}
 
 /// Runs the program and gives its exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -283,37 +178,4 @@ fn moment(text: Option<&str>) -> Result<Option<String>, Error> {
         return Err(Error::Moment { text: text.to_owned() });
     }
     Ok(Some(full))
-}
-
-impl Asked {
-    fn ask(self) -> Ask {
-        match self {
-            Asked::P99 => Ask::P99,
-            Asked::Headroom => Ask::Headroom,
-            Asked::Failed => Ask::Failed,
-            Asked::Growth => Ask::Growth,
-            Asked::Hosts => Ask::Hosts,
-            Asked::Marks => Ask::Marks,
-        }
-    }
-}
-
-impl Whose {
-    fn figure(self) -> Figure {
-        match self {
-            Whose::Window => Figure::Window,
-            Whose::BeforeExec => Figure::BeforeExec,
-            Whose::Image => Figure::Image,
-        }
-    }
-}
-
-impl Printed {
-    fn dialect(self) -> Dialect {
-        match self {
-            Printed::Duckdb => Dialect::Duckdb,
-            Printed::Spark => Dialect::Spark,
-            Printed::Datafusion => Dialect::Datafusion,
-        }
-    }
 }

@@ -81,6 +81,7 @@ pub enum Error {
     Write(#[from] std::io::Error),
 }
 
+#[cfg(feature = "engine")]
 impl From<datafusion::error::DataFusionError> for Error {
     fn from(error: datafusion::error::DataFusionError) -> Self {
         Error::Query(error.strip_backtrace())

@@ -1,6 +1,8 @@
 //! Answers about a simulated fleet against what is true of it, in this program and in DuckDB.
 #![expect(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests panic and say why they skip")]
 
+#[expect(clippy::allow_attributes, reason = "no target uses all of it")]
+#[allow(dead_code, reason = "each target uses its part")]
 #[path = "support/sim.rs"]
 mod sim;
 #[path = "support/tools.rs"]

@@ -26,18 +26,24 @@ fn main() -> Result<()> {
     write_all(&PathBuf::from(folder), &date)
 }
 
+/// The tool's definitions, with those of `fdtide fleet` in the place of what only hands its words on.
+fn command() -> clap::Command {
+    let about = |verb: &clap::Command| verb.get_about().cloned().unwrap_or_default();
+    fdtide::cli::command().mut_subcommand("fleet", |verb| fdtide_fleet::command().name("fleet").about(about(&verb)))
+}
+
 /// `man/` and `completions/` in `folder`.
 fn write_all(folder: &Path, date: &str) -> Result<()> {
     let man = folder.join("man");
     fs::create_dir_all(&man).context("failed to create `man`")?;
-    for (name, text) in page::all(fdtide::cli::command(), date)?.into_iter().chain([fields::page(date)?]) {
+    for (name, text) in page::all(command(), date)?.into_iter().chain([fields::page(date)?]) {
         fs::write(man.join(&name), text).with_context(|| format!("failed to write `{name}`"))?;
     }
     let completions = folder.join("completions");
     fs::create_dir_all(&completions).context("failed to create `completions`")?;
     for (shell, name) in [(Shell::Bash, "fdtide"), (Shell::Zsh, "_fdtide"), (Shell::Fish, "fdtide.fish")] {
         let mut text = Vec::new();
-        clap_complete::generate(shell, &mut fdtide::cli::command(), "fdtide", &mut text);
+        clap_complete::generate(shell, &mut command(), "fdtide", &mut text);
         fs::write(completions.join(name), text).with_context(|| format!("failed to write `{name}`"))?;
     }
     Ok(())

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_page_has_what_a_manual_page_has() {
-        let pages = all(fdtide::cli::command(), "2026-01-01").unwrap();
+        let pages = all(crate::command(), "2026-01-01").unwrap();
         assert!(pages.len() > 12);
         for (name, text) in &pages {
             let text = String::from_utf8_lossy(text);

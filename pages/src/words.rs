@@ -30,7 +30,7 @@ impl Does {
         match verb {
             "run" | "attach" | "top" | "record" | "agent" | "scale" | "audit" => Some(Self::Traces),
             "doctor" => Some(Self::Tries),
-            "report" | "export" | "check" | "compare" | "init-ci" | "ctl" => Some(Self::Reads),
+            "report" | "export" | "check" | "compare" | "init-ci" | "ctl" | "fleet" => Some(Self::Reads),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@ mod build_ebpf;
 mod chart;
 mod demo;
 mod dist;
+mod fleet_sim;
 mod incidents;
 mod lint;
 mod needs;
@@ -52,6 +53,8 @@ enum Verb {
     Demo(demo::Options),
     /// Build what is given out: program, manual pages, completions, bill of materials, Debian package, sums
     Dist(dist::Options),
+    /// Simulate a fleet of known truth, and measure what is asked of it
+    FleetSim(fleet_sim::Options),
     /// Reproduce the four incidents, and compare what fdtide says of each with what its fixture counted
     Incidents(incidents::Options),
     /// Run the kernel tests on Debian's kernels under QEMU, on every backend, and print the matrix
@@ -77,6 +80,7 @@ fn run(verb: Verb) -> Result<ExitCode> {
         Verb::Bench(options) => bench::run(&options),
         Verb::Demo(options) => demo::run(&options),
         Verb::Dist(options) => dist::run(&options),
+        Verb::FleetSim(options) => fleet_sim::run(&options),
         Verb::Incidents(options) => incidents::run(&options),
         Verb::Vm(options) => vm::run(&options),
     }

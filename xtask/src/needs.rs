@@ -66,9 +66,13 @@ const READERS: &[&str] = &[
     "grafana-foundation-sdk==1769699379!11.6.0",
     "hdrhistogram==0.10.8",
     "junitparser==5.0.3",
+    // An S3 for segments.
+    "moto[server,s3]==5.2.5",
     "perfetto==0.59.1",
     "polars==2.1.0",
     "protobuf==7.36.2",
+    // Reads the SQL that is given for Spark.
+    "sqlglot==30.30.0",
 ];
 
 /// In the order in which they must be installed.
@@ -138,7 +142,7 @@ pub const NEEDS: [Need; 15] = [
     )),
     optional(need(
         Purpose::Test,
-        "polars, DuckDB, HdrHistogram, junitparser, Perfetto's and Grafana's bindings for Python",
+        "polars, DuckDB, HdrHistogram, junitparser, moto, sqlglot, Perfetto's and Grafana's bindings for Python",
         || crate::python::found(READERS),
         Source::Python(READERS),
         "see why pip failed to install them",

@@ -6,11 +6,12 @@ use anyhow::{Context as _, Result};
 
 use crate::sh;
 
-/// Says what of `name==version` is installed there and where. A text, so that the environment's own Python runs it.
+/// Says what of `name[extras]==version` is installed there and where. A text, so that the environment's own Python runs it.
 const INSTALLED: &str = "\
 import importlib.metadata, sys
 wanted = dict(pair.split('==') for pair in sys.argv[1:])
-if any(importlib.metadata.version(name) != version for name, version in wanted.items()): sys.exit(1)
+version = lambda name: importlib.metadata.version(name.split('[')[0])
+if any(version(name) != wanted[name] for name in wanted): sys.exit(1)
 print(' '.join(sys.argv[1:]))";
 
 /// Where it is: `venv` in the target folder, where tests look for it too.

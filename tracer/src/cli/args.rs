@@ -113,6 +113,9 @@ pub(super) enum Verb {
     /// A recording in a form that other tools open
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
+    /// Ask the segments of many machines: high-water, headroom, failures, growth since a release
+    #[command(disable_help_flag = true)]
+    Fleet(FleetArgs),
     /// Hold a report to budgets
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -131,6 +134,14 @@ pub(super) enum Verb {
     /// Run the attempts of a plan under trace, and tell for each what it held and whether something is left
     #[command(after_help = audit::EXAMPLES)]
     Audit(AuditArgs),
+}
+
+/// What the program `fdtide-fleet` is given.
+#[derive(Debug, Args)]
+pub(super) struct FleetArgs {
+    /// Places with segments, and options: `fdtide fleet --help` tells them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

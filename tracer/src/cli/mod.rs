@@ -10,6 +10,7 @@ mod ctl;
 mod doctor;
 mod export;
 mod fail;
+mod fleet;
 mod gate;
 mod gate_args;
 mod init_ci;
@@ -63,6 +64,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Record(options) => record::record(&options, cli.debug),
         Verb::Agent(options) => agent::agent(&options),
         Verb::Ctl(options) => ctl::ctl(&options),
+        Verb::Fleet(options) => fleet::fleet(&options),
         Verb::Check(options) => check::check(&options),
         Verb::Compare(options) => compare::compare(&options),
         Verb::InitCi(options) => init_ci::init_ci(&options),

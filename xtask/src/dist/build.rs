@@ -13,9 +13,11 @@ use crate::sh;
 /// Linked against nothing, so that it runs on any distribution.
 const STATIC: &str = "x86_64-unknown-linux-musl";
 
-/// The program and what it runs on.
+/// The programs and what they run on.
 pub struct Program {
     pub file: PathBuf,
+    /// What answers `fdtide fleet`.
+    pub fleet: PathBuf,
     pub triple: String,
 }
 
@@ -42,22 +44,31 @@ pub fn program(target: &Path) -> Result<Program> {
         println!("a program for this machine's C library: the toolchain has no `{STATIC}`");
     }
     let remap = remap(target)?;
-    let mut cargo = sh::cargo(&["build", "--release", "--locked", "--package", "fdtide", "--bin", "fdtide"])?;
-    cargo.arg("--target-dir").arg(target);
-    if triple != host {
-        cargo.args(["--target", &triple]);
-    }
+    let folder = if triple == host { target.join("release") } else { target.join(&triple).join("release") };
+    let build = |package: &str| -> Result<PathBuf> {
+        let mut cargo = sh::cargo(&["build", "--release", "--locked", "--package", package, "--bin", package])?;
+        cargo.arg("--target-dir").arg(target);
+        if triple != host {
+            cargo.args(["--target", &triple]);
+        }
+        flags(&mut cargo, &remap);
+        sh::run(&mut cargo)?;
+        let file = folder.join(package);
+        refuse_machine_paths(&file, &remap)?;
+        Ok(file)
+    };
+    // One after the other, so that neither is built with what only the other asks of a crate.
+    let (file, fleet) = (build("fdtide")?, build("fdtide-fleet")?);
+    Ok(Program { file, fleet, triple })
+}
+
+fn flags(cargo: &mut Command, remap: &[(PathBuf, &str)]) {
     // Added to the flags of `.cargo/config.toml`, which the variable RUSTFLAGS would replace.
     let flags: Vec<_> =
         remap.iter().map(|(from, to)| format!("'--remap-path-prefix={}={to}'", from.display())).collect();
     cargo.args(["--config", "profile.release.strip='symbols'"]);
     cargo.args(["--config", &format!("target.'cfg(all())'.rustflags=[{}]", flags.join(","))]);
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
-    sh::run(&mut cargo)?;
-    let folder = if triple == host { target.join("release") } else { target.join(&triple).join("release") };
-    let file = folder.join("fdtide");
-    refuse_machine_paths(&file, &remap)?;
-    Ok(Program { file, triple })
 }
 
 fn host() -> Result<String> {

@@ -134,9 +134,13 @@ impl Node {
     }
 }
 
-/// What cargo takes for the tool alone: `cargo metadata` adds what other members of the workspace ask for.
+/// What cargo takes for the two programs, each alone: `cargo metadata` adds what other members of the workspace ask for.
 fn built(triple: &str) -> Result<BTreeSet<String>> {
-    let args = ["tree", "--locked", "--package=fdtide", "--edges=normal,build", "--prefix=none", "--target"];
-    let tree = sh::output(sh::cargo(&args)?.arg(triple))?;
-    Ok(tree.lines().filter_map(crate_line).collect())
+    let mut found = BTreeSet::new();
+    for package in ["--package=fdtide", "--package=fdtide-fleet"] {
+        let args = ["tree", "--locked", package, "--edges=normal,build", "--prefix=none", "--target"];
+        let tree = sh::output(sh::cargo(&args)?.arg(triple))?;
+        found.extend(tree.lines().filter_map(crate_line));
+    }
+    Ok(found)
 }

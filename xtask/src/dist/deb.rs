@@ -90,18 +90,21 @@ fn control_file(inputs: &Inputs, version: &str, authors: &str, installed: &[Path
         arch(&inputs.program.triple)
     );
     if !inputs.program.is_static() {
-        text += &format!("Depends: {}\n", libraries(&inputs.program.file, work)?);
+        text += &format!("Depends: {}\n", libraries(&[&inputs.program.file, &inputs.program.fleet], work)?);
     }
     text += "Section: admin\nPriority: optional\n";
     Ok(text + "Description: " + DESCRIPTION)
 }
 
-/// What dpkg-shlibdeps says of the program: `libc6 (>= 2.34), …`.
-fn libraries(program: &Path, work: &Path) -> Result<String> {
+/// What dpkg-shlibdeps says of the programs: `libc6 (>= 2.34), …`.
+fn libraries(programs: &[&Path], work: &Path) -> Result<String> {
     let source = work.join("source");
     fs::create_dir_all(source.join("debian")).context("failed to create a folder for dpkg-shlibdeps")?;
     write(&source.join("debian/control"), "Source: fdtide\n\nPackage: fdtide\nArchitecture: any\n")?;
-    let text = sh::output(Command::new("dpkg-shlibdeps").current_dir(&source).arg("-O").arg("-e").arg(program))?;
+    let mut command = Command::new("dpkg-shlibdeps");
+    command.current_dir(&source).arg("-O");
+    programs.iter().for_each(|program| drop(command.arg("-e").arg(program)));
+    let text = sh::output(&mut command)?;
     let depends = text.lines().find_map(|line| line.strip_prefix("shlibs:Depends="));
     Ok(depends.context("dpkg-shlibdeps names no library")?.to_owned())
 }

@@ -18,15 +18,20 @@ const OBJECT_ID: &str = "SPDXRef-kernel-object";
 pub fn document(inputs: &Inputs) -> Result<String> {
     let tool = inputs.crates.tool()?;
     let program = provenance::sha256(&inputs.program.file)?;
+    let fleet = provenance::sha256(&inputs.program.fleet)?;
     let mut packages: Vec<_> = inputs.crates.all.values().map(crate_package).collect();
     for package in &mut packages {
-        if package["name"] == "fdtide" {
-            package["primaryPackagePurpose"] = json!("APPLICATION");
-            package["checksums"] = json!([{ "algorithm": "SHA256", "checksumValue": program }]);
-            package["packageFileName"] = json!("fdtide");
+        for (name, sum) in [("fdtide", &program), ("fdtide-fleet", &fleet)] {
+            if package["name"] == name {
+                package["primaryPackagePurpose"] = json!("APPLICATION");
+                package["checksums"] = json!([{ "algorithm": "SHA256", "checksumValue": sum }]);
+                package["packageFileName"] = json!(name);
+            }
         }
     }
-    let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", &id(&tool.name, &tool.version))];
+    let described = ["fdtide", "fdtide-fleet"];
+    let mut relations: Vec<_> =
+        described.iter().map(|name| relation("SPDXRef-DOCUMENT", "DESCRIBES", &id(name, &tool.version))).collect();
     for one in inputs.crates.all.values() {
         let own = id(&one.name, &one.version);
         for (key, for_build) in &one.needs {

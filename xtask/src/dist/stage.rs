@@ -54,6 +54,7 @@ pub fn tree(inputs: &Inputs, work: &Path, prefix: &Path, who: For) -> Result<()>
         if packed { gzip(&to) } else { Ok(()) }
     };
     put(&inputs.program.file, "bin", false)?;
+    put(&inputs.program.fleet, "bin", false)?;
     for page in files(&work.join("man"))? {
         let section = page.extension().context("a page without a section")?.to_string_lossy().into_owned();
         put(&page, &format!("share/man/man{section}"), true)?;

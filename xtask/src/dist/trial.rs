@@ -108,6 +108,8 @@ impl Debian {
         ensure!(changed.is_empty(), "dpkg finds other files than it installed: {changed}");
         let says = self.inside(&["fdtide", "--version"])?;
         ensure!(says == format!("fdtide {}", inputs.version), "`fdtide --version` says `{says}`");
+        let says = self.inside(&["fdtide", "fleet", "--version"])?;
+        ensure!(says == format!("fdtide-fleet {}", inputs.version), "`fdtide fleet --version` says `{says}`");
         // Where the kernel does not let fdtide look, it does not from inside either.
         if sh::output(Command::new(&inputs.program.file).arg("doctor")).is_ok() {
             let doctor = self.inside(&["fdtide", "doctor"])?;
