@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, ValueEnum};
 
+#[cfg(feature = "engine")]
 use crate::{Ask, Dialect, Figure};
 
 const EXAMPLES: &str = "\
@@ -111,6 +112,7 @@ pub fn command() -> clap::Command {
     Args::command()
 }
 
+#[cfg(feature = "engine")]
 impl Asked {
     pub fn ask(self) -> Ask {
         match self {
@@ -124,6 +126,7 @@ impl Asked {
     }
 }
 
+#[cfg(feature = "engine")]
 impl Whose {
     pub fn figure(self) -> Figure {
         match self {
@@ -134,6 +137,7 @@ impl Whose {
     }
 }
 
+#[cfg(feature = "engine")]
 impl Printed {
     pub fn dialect(self) -> Dialect {
         match self {

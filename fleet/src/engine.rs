@@ -19,7 +19,7 @@ use datafusion::{
     execution::SendableRecordBatchStream,
     logical_expr::{Expr, TableProviderFilterPushDown, TableType},
     physical_plan::ExecutionPlan,
-    prelude::{SessionConfig, SessionContext},
+    prelude::{SQLOptions, SessionConfig, SessionContext},
 };
 use fdtide::segment::{self, columns};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -59,7 +59,9 @@ impl Engine {
     ///
     /// When it is refused, or fails.
     pub async fn ask(&self, sql: &str) -> Result<SendableRecordBatchStream, Error> {
-        Ok(self.context.sql(sql).await?.execute_stream().await?)
+        // Nothing but questions: no table made or dropped, no file written.
+        let options = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        Ok(self.context.sql_with_options(sql, options).await?.execute_stream().await?)
     }
 }
 

@@ -1,10 +1,6 @@
 //! The common questions, as SQL over `segments`.
 
-use crate::{
-    Error,
-    dialect::{Dialect, quoted},
-    growth, sql,
-};
+use crate::{Error, dialect::Dialect, growth, sql};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,6 +242,7 @@ fn marks(during: &str) -> String {
 }
 
 /// What there is in all, and what is missing: one row.
+#[cfg(feature = "engine")]
 pub(crate) fn coverage(span: &Span, dialect: Dialect) -> String {
     format!(
         "select count(distinct host) as hosts, min(time) as first, max(time) as last,\n  \
@@ -256,8 +253,12 @@ pub(crate) fn coverage(span: &Span, dialect: Dialect) -> String {
 }
 
 /// Hosts with a mark: one row.
+#[cfg(feature = "engine")]
 pub(crate) fn marked(mark: &str) -> String {
-    format!("select count(distinct host) as hosts from segments where type = 'mark' and mark = {}", quoted(mark))
+    format!(
+        "select count(distinct host) as hosts from segments where type = 'mark' and mark = {}",
+        crate::dialect::quoted(mark)
+    )
 }
 
 impl Span {

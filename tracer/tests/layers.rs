@@ -216,6 +216,12 @@ fn what_has_one_place_is_named_there_only() {
 }
 
 #[test]
+fn the_tool_carries_no_engine_for_queries() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the manifest");
+    assert!(manifest.contains("object_store") && !manifest.contains("datafusion"), "that is fleet's");
+}
+
+#[test]
 fn what_crosses_the_kernel_boundary_depends_on_nothing() {
     for path in sources(&root().join("../tracer-ebpf/src/abi")) {
         for (number, line) in code(&path) {

@@ -94,6 +94,7 @@ impl Random {
 struct Words {
     programs: Vec<(Name, Name, Name)>,
     kinds: Kinds,
+    container: Option<Name>,
 }
 
 impl Fleet {
@@ -104,7 +105,8 @@ impl Fleet {
             (Name::from(spawner), Name::from(program), Name::from(format!("/usr/bin/{program}").as_str()))
         };
         let kinds = [(Kind::File, 3), (Kind::Pipe, 4)].into_iter().collect();
-        let words = Words { programs: PROGRAMS.into_iter().map(names).collect(), kinds };
+        let words =
+            Words { programs: PROGRAMS.into_iter().map(names).collect(), kinds, container: Some(Name::from("4f1c")) };
         (0..self.hosts).for_each(|host| self.host(host, folder, &words, &mut truth));
         truth
     }
@@ -121,7 +123,7 @@ impl Fleet {
         let mark_at = self.execs / 2;
         for seq in 1..=self.execs {
             let at_ns = HOUR_NS + (seq - 1) * step;
-            if file.is_none() || (seq - 1) % SEGMENT == 0 {
+            if file.is_none() || (seq - 1).is_multiple_of(SEGMENT) {
                 finish(&mut file, truth);
                 file = Some(begin(folder, &Head::new(&origin, seq / SEGMENT + 1, at_ns)));
             }
@@ -130,7 +132,7 @@ impl Fleet {
                 writer.push(&origin.mark(at_ns, MARK)).expect("a row is written");
             }
             let record = exec(seq, at_ns, host, seq > mark_at, &mut random, words, truth);
-            for row in origin.exec(&record, Some("docker:4f1c").filter(|_| host % 2 == 0)) {
+            for row in origin.exec(&record) {
                 writer.push(&row).expect("a row is written");
             }
         }
@@ -213,6 +215,7 @@ fn exec(
         spawner: SpawnerRow { pid: 100 + which as u32, tid: 100, comm: spawner_name.clone(), thread: spawner_name },
         pid: 1000 + (seq % 4_000_000) as u32,
         ns_pid: 7,
+        container: words.container.clone().filter(|_| host.is_multiple_of(2)),
         comm: program_name.clone(),
         program: program_name,
         path,
@@ -236,6 +239,7 @@ fn exec(
             headroom: Some(soft - high),
             ..BeforeExec::default()
         },
+        mark: None,
         inherited: 3,
         inherited_kinds: words.kinds.clone(),
         image: Image {

@@ -1,6 +1,6 @@
 //! `[segments]`: rows of the trace as Parquet, for questions to many machines.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{
     event::Event,
     model::{ExecRecord, Report},
     record::{Input, Start},
-    segment::{self, Error, Missing, Origin, Row, Segments, Status},
+    segment::{self, Missing, Origin, Row, Segments, Status},
 };
 
 /// What waits at the end is sent within this time, or by the next agent.
@@ -23,34 +23,31 @@ pub struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// For a trace that begins like this; none if no place is named.
-    ///
-    /// # Errors
-    ///
-    /// When the place or the spool can't be used.
-    pub fn start(settings: &Settings, start: &Start) -> Result<Option<SegmentWriter>, Error> {
-        if settings.url.is_empty() {
-            return Ok(None);
-        }
-        let origin =
-            Origin { host: start.host.name.clone(), boot_id: start.host.boot_id.clone(), anchor: start.anchor };
-        let segments = Segments::start(
-            segment::Settings {
-                url: settings.url.clone(),
-                spool: settings.spool.clone(),
-                interval_ns: settings.every.as_ns(),
-                max_bytes: settings.max_bytes.0,
-                spool_max_bytes: settings.spool_max_bytes.0,
-            },
-            origin,
-        )?;
-        Ok(Some(SegmentWriter { settings: settings.clone(), segments: Some(segments), last: Status::default() }))
+    /// With these settings; none if they name no place.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Option<SegmentWriter> {
+        let wanted = !settings.url.is_empty();
+        wanted.then(|| SegmentWriter { settings: settings.clone(), segments: None, last: Status::default() })
     }
 }
 
 impl Exporter for SegmentWriter {
     fn name(&self) -> &'static str {
         "segments"
+    }
+
+    fn begin(&mut self, start: &Start) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let origin =
+            Origin { host: start.host.name.clone(), boot_id: start.host.boot_id.clone(), anchor: start.anchor };
+        let settings = segment::Settings {
+            url: self.settings.url.clone(),
+            spool: self.settings.spool.clone(),
+            interval_ns: self.settings.every.as_ns(),
+            max_bytes: self.settings.max_bytes.0,
+            spool_max_bytes: self.settings.spool_max_bytes.0,
+        };
+        self.segments = Some(Segments::start(settings, origin)?);
+        Ok(())
     }
 
     fn input(&mut self, input: &Input<'_>, _: Option<&Event>) {
@@ -61,7 +58,7 @@ impl Exporter for SegmentWriter {
 
     fn exec(&mut self, record: &ExecRecord) {
         if let Some(segments) = &mut self.segments {
-            let rows = segments.origin().exec(record, None);
+            let rows = segments.origin().exec(record);
             segments.push(&rows, record.image.end_ns.unwrap_or(record.at_ns));
         }
     }
@@ -70,8 +67,7 @@ impl Exporter for SegmentWriter {
         let Some(segments) = &mut self.segments else { return };
         if segments.is_due(now.at_ns) {
             let origin = segments.origin();
-            let tables: Vec<Row> =
-                now.live.tables.iter().filter_map(|table| origin.table(table, now.at_ns, None)).collect();
+            let tables: Vec<Row> = now.live.tables.iter().filter_map(|table| origin.table(table, now.at_ns)).collect();
             let loss = now.counted.clone().loss();
             let missing = Missing { lost: loss.lost, missed: loss.missed, skipped: now.skipped, dropped: 0 };
             segments.rotate(now.at_ns, tables, missing);
@@ -96,7 +92,7 @@ impl Exporter for SegmentWriter {
         let Some(segments) = self.segments.take() else { return };
         let end_ns = report.anchor.boot_ns.saturating_add(report.duration_ns);
         let origin = segments.origin();
-        let tables = report.tables.iter().filter_map(|row| origin.last_of_table(row, end_ns, None)).collect();
+        let tables = report.tables.iter().filter_map(|row| origin.last_of_table(row, end_ns)).collect();
         let loss = &report.loss;
         let missing = Missing { lost: loss.lost, missed: loss.missed, skipped: loss.skipped, dropped: 0 };
         self.last = segments.finish(end_ns, tables, missing, LAST);

@@ -142,10 +142,13 @@ impl Segments {
 
     /// What was added is handed to the system: call it every second or so.
     pub fn flush(&mut self) {
-        if let Some((open, _)) = &mut self.open
-            && let Err(error) = open.flush()
-        {
-            self.broken(&error.to_string());
+        let Some((open, _)) = &mut self.open else { return };
+        if let Err(error) = open.flush() {
+            return self.broken(&error.to_string());
+        }
+        if self.status.get().spool_trouble.is_some() {
+            self.status.change(|status| status.spool_trouble = None);
+            log::info!("rows are written to the spool `{}` again", self.spool.folder().display());
         }
     }
 
@@ -194,10 +197,10 @@ impl Segments {
             "rows could not be written to the spool `{}` ({why}); they are counted as dropped until it has room again",
             self.spool.folder().display()
         );
-        if self.status.get().trouble.is_none() {
+        if self.status.get().spool_trouble.is_none() {
             log::warn!("{text}");
         }
-        self.status.change(|status| status.trouble = Some(text));
+        self.status.change(|status| status.spool_trouble = Some(text));
         if let Some((open, _)) = self.open.take() {
             self.status.change(|status| status.dropped_rows += open.pending());
             // It is told already.

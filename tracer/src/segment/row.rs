@@ -1,7 +1,7 @@
 //! Rows from what the model tells.
 
 use crate::{
-    event::{Exit, Kinds},
+    event::{Exit, Kinds, Name},
     model::{
         Anchor, ExecRecord, FailureRow, LiveTable,
         report::{TableRow, TableState},
@@ -64,21 +64,21 @@ impl Origin {
 
     /// The rows of a completed exec record: its own, and one for each kind of failure.
     #[must_use]
-    pub fn exec(&self, record: &ExecRecord, container: Option<&str>) -> Vec<Row> {
-        let mut rows = vec![self.exec_row(record, container)];
+    pub fn exec(&self, record: &ExecRecord) -> Vec<Row> {
+        let mut rows = vec![self.exec_row(record)];
         let lives = [
             ("window", record.spawn_window.failures.as_deref().unwrap_or_default()),
             ("before_exec", record.before_exec.failures.as_deref().unwrap_or_default()),
             ("image", record.image.failures.as_slice()),
         ];
         for (life, failures) in lives {
-            rows.extend(failures.iter().map(|failure| self.failure(record, container, life, failure)));
+            rows.extend(failures.iter().map(|failure| self.failure(record, life, failure)));
         }
         rows[0].failures = Some(rows.iter().skip(1).filter_map(|row| row.failures).sum());
         rows
     }
 
-    fn exec_row(&self, record: &ExecRecord, container: Option<&str>) -> Row {
+    fn exec_row(&self, record: &ExecRecord) -> Row {
         let (window, before, image) = (&record.spawn_window, &record.before_exec, &record.image);
         let (exit_code, exit_signal) = match image.exit {
             Some(Exit::Code(code)) => (Some(code.into()), None),
@@ -87,7 +87,7 @@ impl Origin {
         };
         Row {
             done: self.done(record),
-            container: container.map(str::to_owned),
+            container: record.container.as_ref().map(Name::text),
             seq: signed(record.seq),
             pid: Some(record.pid.into()),
             ns_pid: Some(record.ns_pid.into()),
@@ -121,10 +121,10 @@ impl Origin {
         }
     }
 
-    fn failure(&self, record: &ExecRecord, container: Option<&str>, life: &str, failure: &FailureRow) -> Row {
+    fn failure(&self, record: &ExecRecord, life: &str, failure: &FailureRow) -> Row {
         Row {
             done: self.done(record),
-            container: container.map(str::to_owned),
+            container: record.container.as_ref().map(Name::text),
             seq: signed(record.seq),
             pid: Some(record.pid.into()),
             program: Some(record.program.text()),
@@ -144,10 +144,10 @@ impl Origin {
 
     /// A table in use, as it was at this moment. One that was not looked at so far has none.
     #[must_use]
-    pub fn table(&self, table: &LiveTable, at_ns: u64, container: Option<&str>) -> Option<Row> {
+    pub fn table(&self, table: &LiveTable, at_ns: u64) -> Option<Row> {
         table.seen_ns?;
         Some(Row {
-            container: container.map(str::to_owned),
+            container: table.container.as_ref().map(Name::text),
             pid: table.pids.first().map(|pid| i64::from(*pid)),
             comm: Some(table.comm.text()),
             program: Some(table.comm.text()),
@@ -165,11 +165,11 @@ impl Origin {
 
     /// The same of a table that outlives its trace, from the report at the end. One of which nothing is known has none.
     #[must_use]
-    pub fn last_of_table(&self, table: &TableRow, at_ns: u64, container: Option<&str>) -> Option<Row> {
+    pub fn last_of_table(&self, table: &TableRow, at_ns: u64) -> Option<Row> {
         let (live, high_water) = table.live.zip(table.high_water).filter(|_| table.state == TableState::Alive)?;
         let soft_limit = table.soft_limit_last.or(table.soft_limit);
         Some(Row {
-            container: container.map(str::to_owned),
+            container: table.container.as_ref().map(Name::text),
             pid: table.pids.first().map(|pid| i64::from(*pid)),
             comm: Some(table.comm.text()),
             program: Some(table.comm.text()),

@@ -86,8 +86,10 @@ fn texts(folder: &TempDir, name: &str) -> Vec<String> {
 #[test]
 fn a_row_says_what_the_exec_record_says() {
     let report = sample::landlock();
-    let record = report.execs.iter().find(|record| record.seq > 0).unwrap();
-    let rows = origin().exec(record, Some("docker:4f1c"));
+    let mut record = report.execs.iter().find(|record| record.seq > 0).unwrap().clone();
+    record.container = Some(crate::event::Name::from("4f1c"));
+    let rows = origin().exec(&record);
+    let record = &record;
     let row = &rows[0];
     let window = &record.spawn_window;
     assert_eq!(row.program.as_deref(), Some(record.program.text().as_str()));
@@ -97,7 +99,7 @@ fn a_row_says_what_the_exec_record_says() {
         (window.soft_limit.map(i64::from), window.headroom.map(i64::from))
     );
     assert_eq!((row.pid, row.inherited), (Some(record.pid.into()), Some(record.inherited.into())));
-    assert_eq!(row.container.as_deref(), Some("docker:4f1c"));
+    assert_eq!(row.container.as_deref(), Some("4f1c"));
     let wall = origin().wall_ns(record.at_ns);
     assert_eq!(row.time, Some((wall / 1000) as i64));
     let expected: u64 = window.failures.iter().flatten().map(|failure| failure.count).sum();
@@ -258,10 +260,11 @@ fn a_full_disk_drops_rows_by_number_and_takes_them_again_when_there_is_room() {
     let found = texts(&folder, "mark");
     Command::new("umount").arg("-l").arg(&disk).status().unwrap();
     assert!(
-        full.dropped_rows > 0 && full.trouble.as_ref().is_some_and(|text| text.contains("has room again")),
+        full.dropped_rows > 0 && full.spool_trouble.as_ref().is_some_and(|text| text.contains("has room again")),
         "{full:?}"
     );
     assert_eq!(found.len() as u64 + status.dropped_rows, 2_006, "{status:?}");
+    assert_eq!(status.spool_trouble, None);
     assert!(found.contains(&"again".to_owned()) && found.contains(&"mark 9".to_owned()), "{status:?}");
     let dropped: i64 = files(&folder.path().join("place"))
         .iter()

@@ -42,8 +42,10 @@ pub struct Status {
     pub dropped_rows: u64,
     /// Files in the spool that could not be made sense of, and were set aside as `.bad`.
     pub bad: u64,
-    /// What went wrong at the last attempt; none since all went well.
+    /// What went wrong when segments were last sent; none since all went well.
     pub trouble: Option<String>,
+    /// What went wrong when rows were last written to the spool; none since they are again.
+    pub spool_trouble: Option<String>,
 }
 
 /// A status that thread and agent share.

@@ -103,7 +103,9 @@ fn libraries(programs: &[&Path], work: &Path) -> Result<String> {
     write(&source.join("debian/control"), "Source: fdtide\n\nPackage: fdtide\nArchitecture: any\n")?;
     let mut command = Command::new("dpkg-shlibdeps");
     command.current_dir(&source).arg("-O");
-    programs.iter().for_each(|program| drop(command.arg("-e").arg(program)));
+    for program in programs {
+        command.arg("-e").arg(program);
+    }
     let text = sh::output(&mut command)?;
     let depends = text.lines().find_map(|line| line.strip_prefix("shlibs:Depends="));
     Ok(depends.context("dpkg-shlibdeps names no library")?.to_owned())

@@ -1,6 +1,7 @@
 //! The agent's loop: records, signals, requests and the clock, one after the other on one thread.
 
 use std::{
+    cell::RefCell,
     path::{Path, PathBuf},
     rc::Rc,
     time::{Duration, Instant},
@@ -62,14 +63,14 @@ pub(super) struct Service {
 }
 
 /// Who is told what the agent sees, in this order. Each section of the configuration that names somebody has its line here.
-fn exporters(config: &Config, start: &Start) -> anyhow::Result<Vec<Box<dyn Exporter>>> {
+fn exporters(config: &Config) -> anyhow::Result<Vec<Box<dyn Exporter>>> {
     let mut all: Vec<Box<dyn Exporter>> = Vec::new();
     // [metrics]: the Prometheus endpoint. [otlp]: pushes.
     if let Some(exporters) = crate::metrics::Exporters::new(&config.metrics, &config.otlp)? {
         all.push(Box::new(exporters));
     }
     // [segments]: rows for a fleet.
-    if let Some(segments) = SegmentWriter::start(&config.segments, start).context("failed to begin [segments]")? {
+    if let Some(segments) = SegmentWriter::new(&config.segments) {
         all.push(Box::new(segments));
     }
     Ok(all)
@@ -94,7 +95,7 @@ pub(super) fn serve(path: &Path, config: Config, logs: Logs) -> anyhow::Result<(
 impl Service {
     fn start(path: &Path, config: Config, logs: Logs) -> anyhow::Result<Service> {
         let common = common(&config)?;
-        let told = Exporters::default();
+        let exporters: Exporters = Rc::new(RefCell::new(exporters(&config)?));
         let mut keeper = None;
         let mut alerts = None;
         let mut trace = Trace::start_with(&common, Vec::new(), false, |start| {
@@ -103,8 +104,7 @@ impl Service {
             let flight = keeper.as_ref().map(Keeper::shared);
             let made = Alerts::new(config.alerts.clone(), start.host.name.clone(), start.anchor);
             let alerts = Rc::clone(alerts.insert(Rc::new(RefCell::new(made))));
-            *told.borrow_mut() = exporters(&config, start)?;
-            Ok(Some(Box::new(Fan { flight, alerts, exporters: Rc::clone(&told) }) as Box<dyn Tap>))
+            Ok(Some(Box::new(Fan { flight, alerts, exporters: Rc::clone(&exporters) }) as Box<dyn Tap>))
         })?;
         trace.keep();
         let alerts = alerts.context("failed to begin the trace")?;
@@ -120,7 +120,7 @@ impl Service {
             logs,
             trace,
             keeper,
-            exporters: told,
+            exporters,
             alerts,
             notify: Notify::from_env(),
             marks: 0,
