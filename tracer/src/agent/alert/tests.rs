@@ -95,7 +95,7 @@ fn a_failure_runs_its_command_once_with_the_facts_and_the_rest_is_held_back() {
 fn a_command_that_hangs_is_killed_with_its_children_and_the_next_ones_wait_their_turn() {
     let folder = tempfile::tempdir().unwrap();
     let config = config::Alerts {
-        on_failure: shell(folder.path(), "echo $$ > $0/pid; sleep 600 & echo $! > $0/child; wait"),
+        on_failure: shell(folder.path(), "echo $$ > $0/pid; sleep 30 & echo $! > $0/child; wait"),
         every: Time(Duration::ZERO),
         timeout: Time(Duration::from_secs(1)),
         at_once: 1,

@@ -19,8 +19,8 @@ pub(super) fn run(program: &str, args: &[String], alert: &Alert, timeout: Durati
     let mut command = Command::new(program);
     command.args(args).envs(environment(alert)).process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::inherit());
-    // SAFETY: one syscall, which takes no lock and no memory.
-    unsafe { command.pre_exec(close_rest) };
+    // SAFETY: two syscalls, which take no lock and no memory.
+    unsafe { command.pre_exec(prepare) };
     let mut child = command.spawn().map_err(|error| format!("it can't be started ({error})"))?;
     if let Some(mut stdin) = child.stdin.take() {
         // Less than a pipe holds, so that nobody waits; a command that does not read it need not.
@@ -65,10 +65,13 @@ fn environment(alert: &Alert) -> Vec<(&'static str, String)> {
 }
 
 /// In the child: what the agent was started with, and did not close at exec, goes too.
-fn close_rest() -> io::Result<()> {
+fn prepare() -> io::Result<()> {
     // SAFETY: no memory is touched. Marked, not closed: the pipe that tells of a failed exec is among them.
     let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    if closed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    // Nobody would end it in time once the agent has gone.
+    // SAFETY: no memory is touched.
+    let bound = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    if closed == 0 && bound == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether it has ended in time.
