@@ -43,7 +43,11 @@ fn what_is_kept_is_bounded_and_each_dump_is_a_recording() {
         .spawn()
         .expect("fdtide starts");
     let segments = folder.path().join(format!("fdtide-{}.segments", agent.id()));
-    let oldest_has_gone = || (segments.exists() && !segments.join("000001.fdtide").exists()).then_some(());
+    // The folder is there a moment before its first segment.
+    let oldest_has_gone = || {
+        let later = fs::read_dir(&segments).ok()?.flatten().next().is_some();
+        (later && !segments.join("000001.fdtide").exists()).then_some(())
+    };
     poll(20, "the first segment goes", oldest_has_gone);
     kill(agent.id(), libc::SIGUSR1);
     let dump = poll(10, "a dump", || dumps(folder.path(), "asked").pop());
