@@ -16,7 +16,9 @@ Examples:
   fdtide fleet 's3://bucket/fdtide/' --question headroom --print-sql duckdb | duckdb
 
 A quantile is the least value that at least that share of the values does not exceed: exact up to 2047, within a thousandth
-above, as in a report. Exit status: 0, or 2 if there is no answer.";
+above, as in a report.
+
+Exit status: 0 if there is an answer; 2 if there is none.";
 
 /// Ask the segments of many machines: high-water, headroom, failures, growth since a release
 #[derive(Debug, Parser)]

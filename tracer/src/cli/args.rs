@@ -114,7 +114,7 @@ pub(super) enum Verb {
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
     /// Ask the segments of many machines: high-water, headroom, failures, growth since a release
-    #[command(disable_help_flag = true)]
+    #[command(disable_help_flag = true, after_help = "Exit status: that of fdtide-fleet; 2 if it was not found.")]
     Fleet(FleetArgs),
     /// Hold a report to budgets
     #[command(after_help = CHECK_EXAMPLES)]

@@ -79,6 +79,14 @@ fn held(count: u32) -> (Fixture, Value) {
     holding(&mut Command::new(bin("fd-holder")), count)
 }
 
+/// As [`held`], and its process id; not a child of this test's process, whose children a search passes over.
+fn held_apart(count: u32) -> (Fixture, u32, Value) {
+    let script = "\"$0\" \"$@\" <&0; exit 0";
+    let (shell, line) = holding(Command::new("sh").args(["-c", script]).arg(bin("fd-holder")), count);
+    let pid = crate::world::child_of(shell.pid());
+    (shell, pid, line)
+}
+
 #[test]
 fn a_thousand_roots_are_added_at_once_and_removed_while_they_run() {
     let Some(_kernel) = support::kernel() else { return };
@@ -118,23 +126,23 @@ fn a_thousand_roots_are_added_at_once_and_removed_while_they_run() {
 #[test]
 fn a_selector_that_is_taken_back_lets_go_what_no_other_one_fits() {
     let Some(_kernel) = support::kernel() else { return };
-    let (one, _) = held(7);
-    let (two, line) = held(8);
+    let (_one, one, _) = held_apart(7);
+    let (_two, two, line) = held_apart(8);
     let both = format!("exe:{}", bin("fd-holder").display());
-    let only = format!("pid:{}", two.pid());
+    let only = format!("pid:{two}");
     let mut trace = Trace::start(&[both.clone(), only.clone()], false);
     assert!(trace.targets.begin(&mut trace.session).expect("they are found") >= 2);
     let selector = |text: &str| text.parse::<Selector>().expect("a selector");
-    assert!(trace.tables().contains_key(&one.pid()));
+    assert!(trace.tables().contains_key(&one));
     let removed = trace.targets.remove(&mut trace.session, &selector(&both)).expect("it is in force");
     assert!(removed >= 1);
     let tables = trace.tables();
-    assert_eq!(tables.keys().copied().collect::<Vec<_>>(), [two.pid()]);
-    assert_eq!(u64::from(tables[&two.pid()].live), number(&line, "live"));
+    assert_eq!(tables.keys().copied().collect::<Vec<_>>(), [two]);
+    assert_eq!(u64::from(tables[&two].live), number(&line, "live"));
     let again = trace.targets.remove(&mut trace.session, &selector(&both)).expect_err("it has gone");
     assert!(again.to_string().contains(&only), "{again}");
     // And back again, while the other one is traced.
-    let pid = format!("pid:{}", one.pid());
+    let pid = format!("pid:{one}");
     assert_eq!(trace.targets.add(&mut trace.session, selector(&pid)).expect("it is there"), 1);
     assert_eq!(trace.tables().len(), 2);
     assert!(trace.targets.add(&mut trace.session, selector("name:nobody-is-called-this")).is_err());
