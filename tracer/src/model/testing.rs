@@ -4,8 +4,8 @@ pub mod sample;
 pub mod sim;
 
 use crate::event::{
-    Census, CensusReason, Descriptor, Ended, Event, Exec, Exit, Head, Kind, Kinds, Mark, Name, Opener, Proc, ProcId,
-    Process, Reason, Seen, Spawner, TableId,
+    Census, CensusReason, Descriptor, Ended, Errno, Event, Exec, Exit, Failure, Head, Kind, Kinds, Mark, Name, Opener,
+    Proc, ProcId, Process, Reason, Seen, Spawner, Syscall, TableId,
 };
 
 /// One millisecond, nanoseconds.
@@ -20,6 +20,19 @@ pub fn files(count: u32) -> Kinds {
 pub fn mark(at_ns: u64, live: u32) -> Mark {
     Mark { at_ns, live, highest: live.checked_sub(1), soft: 1024, kinds: files(live) }
 }
+
+/// One refused `openat` in a table that is full.
+pub const EMFILE: Failure = Failure {
+    first_ns: 1,
+    last_ns: 1,
+    count: 1,
+    live: 64,
+    soft: 64,
+    lowest_free: None,
+    in_use: 64,
+    syscall: Syscall { nr: 257, compat: false, hidden: false },
+    errno: Errno::EMFILE,
+};
 
 /// A table that has always held `live` files.
 pub fn head(id: u64, live: u32) -> Head {

@@ -114,24 +114,12 @@ impl Lookout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Errno, Failure, Syscall};
-    use crate::model::testing::{head, mark, snapshot};
+    use crate::model::testing::{EMFILE, head, mark, snapshot};
 
     #[test]
     fn each_new_failure_triggers_and_an_old_one_does_not() {
         let mut lookout = Lookout::new(vec![Trigger::Failure]);
-        let syscall = Syscall { nr: 2, compat: false, hidden: false };
-        let mut failure = Failure {
-            first_ns: 1,
-            last_ns: 1,
-            count: 1,
-            live: 64,
-            soft: 64,
-            lowest_free: None,
-            in_use: 64,
-            syscall,
-            errno: Errno::EMFILE,
-        };
+        let mut failure = EMFILE;
         let mut table = head(1, 64);
         assert_eq!(lookout.event(&snapshot(1, table.clone())), None);
         table.failures = vec![failure.clone()];

@@ -11,23 +11,11 @@ use serde_json::Value;
 use super::*;
 use crate::{
     agent::config::{Headroom, Time, Webhook},
-    event::{Errno, Failure, Head, Syscall},
+    event::{Failure, Head},
     model::{
         Anchor,
-        testing::{head, mark, snapshot},
+        testing::{EMFILE, head, mark, snapshot},
     },
-};
-
-const EMFILE: Failure = Failure {
-    first_ns: 1,
-    last_ns: 1,
-    count: 1,
-    live: 64,
-    soft: 64,
-    lowest_free: None,
-    in_use: 64,
-    syscall: Syscall { nr: 257, compat: false, hidden: false },
-    errno: Errno::EMFILE,
 };
 
 fn failing(count: u32) -> Head {
