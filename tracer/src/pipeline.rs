@@ -110,25 +110,28 @@ impl Pipeline {
 
     /// Takes one input. What can't be read is counted.
     pub fn take(&mut self, input: Input<'_>) {
+        self.take_decoded(input, None);
+    }
+
+    /// As [`Self::take`], for whoever has decoded these very bytes already: `event` is what they say.
+    pub fn take_decoded(&mut self, input: Input<'_>, event: Option<Event>) {
+        let event = event.or_else(|| decoded(&input));
         match self.redactor {
             Some(redactor) => {
                 // Who names user stacks opens programs, and needs their paths.
-                if let (Some(noticed), Input::Record(bytes)) = (&mut self.noticed, &input)
-                    && let Ok(event) = decode(bytes)
-                {
-                    noticed.hear(&event);
+                if let (Some(noticed), Input::Record(_), Some(event)) = (&mut self.noticed, &input, &event) {
+                    noticed.hear(event);
                 }
-                redactor.input(input, |input| self.pass(input));
+                redactor.input(input, |input| {
+                    let event = decoded(&input);
+                    self.pass(input, event);
+                });
             }
-            None => self.pass(input),
+            None => self.pass(input, event),
         }
     }
 
-    fn pass(&mut self, input: Input<'_>) {
-        let event = match &input {
-            Input::Record(bytes) | Input::Look(bytes) => decode(bytes).ok(),
-            _ => None,
-        };
+    fn pass(&mut self, input: Input<'_>, event: Option<Event>) {
         if let Some(tap) = &mut self.tap {
             tap.take(&input, event.as_ref());
         }
@@ -301,6 +304,13 @@ impl Pipeline {
         let mut report = self.model.finish(end);
         report.coverage.append(&mut self.notes);
         report
+    }
+}
+
+fn decoded(input: &Input<'_>) -> Option<Event> {
+    match input {
+        Input::Record(bytes) | Input::Look(bytes) => decode(bytes).ok(),
+        _ => None,
     }
 }
 

@@ -229,7 +229,7 @@ impl Trace {
         let Self { session, targets, .. } = self;
         let mut state = Vec::new();
         let mut keep = |bytes: &[u8]| {
-            targets.take(bytes, &mut |input| {
+            targets.take(bytes, &mut |input, _| {
                 if let Input::Record(bytes) = input {
                     state.push(bytes.to_vec());
                 }
@@ -382,7 +382,7 @@ impl Trace {
         let Self { session, pipeline, targets, .. } = self;
         let mut rows = Vec::new();
         session.census(Occasion::Asked, |bytes| {
-            targets.take(bytes, &mut |input| pipeline.take(input));
+            targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event));
             if let Ok(Event::Descriptor(row)) = decode(&pipeline.redacted(bytes))
                 && row.table.0 == table
             {
@@ -399,7 +399,7 @@ impl Trace {
     /// Takes the records that wait.
     pub(super) fn take(&mut self) -> anyhow::Result<()> {
         let Self { session, pipeline, targets, .. } = self;
-        session.drain(|bytes| targets.take(bytes, &mut |input| pipeline.take(input)));
+        session.drain(|bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)));
         if let Some(stacks) = &mut self.stacks {
             stacks.resolve(session, pipeline);
         }
@@ -426,7 +426,8 @@ impl Trace {
     /// Takes a census of every process that is traced.
     pub(super) fn census(&mut self, occasion: Occasion) -> anyhow::Result<()> {
         let Self { session, pipeline, targets, .. } = self;
-        session.census(occasion, |bytes| targets.take(bytes, &mut |input| pipeline.take(input)))?;
+        session
+            .census(occasion, |bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)))?;
         self.take()
     }
 
@@ -451,7 +452,8 @@ impl Trace {
         let Self { session, ring, mut pipeline, mut targets, format, output, deaf, oom, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);
-        let stopped = session.stop(|bytes| targets.take(bytes, &mut |input| pipeline.take(input)))?;
+        let stopped =
+            session.stop(|bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)))?;
         pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, root, oom.as_ref()))));
         rest.append(&mut pipeline.drain_completed());
         Ok((Ended { report: pipeline.finish(), format, output, deaf }, rest))

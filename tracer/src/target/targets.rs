@@ -1,6 +1,7 @@
 //! The processes that are meant, over the time of a trace.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -12,7 +13,7 @@ use super::{
     sift::{Answers, Sift},
 };
 use crate::{
-    event::{Exec, Place, Process, Seen, decode::decode},
+    event::{Event, Exec, Place, Process, Seen, decode::decode},
     probe::{Follow, Session},
     procfs::{self, Facts, Names, Stat},
     record::Input,
@@ -178,17 +179,21 @@ impl Targets {
         Ok(())
     }
 
-    /// Takes a record of the session, and hands on what there is to tell of it: nothing, if it is not of a target.
-    pub fn take(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Input<'_>)) {
-        let Ok(event) = decode(bytes) else { return sink(Input::Record(bytes)) };
+    /// Takes a record of the session, and hands on what there is to tell of it: nothing, if it is not of a target. With it
+    /// goes what it says, where that is known here already.
+    pub fn take(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Input<'_>, Option<Event>)) {
+        let Ok(event) = decode(bytes) else { return sink(Input::Record(bytes), None) };
         let Self { sift, wishes, root, names, follow_new, .. } = self;
         let fits =
             |process: &Process, exec: Option<&Exec>| *follow_new && is_target(root, wishes, names, process, exec);
         let Some(bytes) = sift.sift(bytes, &event, fits) else { return };
         if let Some(place) = self.lookup.look(&event) {
-            sink(Input::Place(Box::new(place)));
+            sink(Input::Place(Box::new(place)), None);
         }
-        sink(Input::Record(&bytes));
+        match bytes {
+            Cow::Borrowed(bytes) => sink(Input::Record(bytes), Some(event)),
+            Cow::Owned(bytes) => sink(Input::Record(&bytes), None),
+        }
     }
 
     /// Whether a look at a table is at a target's.

@@ -48,7 +48,7 @@ impl Trace {
 
     fn take(&mut self) {
         let Self { session, pipeline, targets } = self;
-        session.drain(|bytes| targets.take(bytes, &mut |input| pipeline.take(input)));
+        session.drain(|bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)));
     }
 
     /// Every table that is followed now, by its process.
@@ -67,7 +67,9 @@ impl Trace {
     fn finish(mut self) -> fdtide::model::Report {
         self.take();
         let Self { session, mut pipeline, mut targets } = self;
-        let stopped = session.stop(|bytes| targets.take(bytes, &mut |input| pipeline.take(input))).expect("it stops");
+        let stopped = session
+            .stop(|bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)))
+            .expect("it stops");
         assert_eq!(stopped.lost(), 0);
         pipeline.take(fdtide::record::Input::End(Box::new(pipeline::closing(&stopped, None, None))));
         pipeline.finish()
