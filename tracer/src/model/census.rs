@@ -1,7 +1,8 @@
 //! Censuses: rows are gathered until their census comes, and those worth keeping are kept.
 //!
 //! Of each table: the one at its highest crest, the one at its first failure, the last one that somebody asked for, and the
-//! one at the end. Rows are kept up to a number in all; beyond it those of the lowest crest go first, and are counted.
+//! one at the end. Rows are kept up to a number in all; beyond it those of the lowest crest go first, and are counted. So it
+//! is with the censuses themselves where memory must not depend on what has run.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -11,8 +12,10 @@ use crate::event::{self, CensusReason, Descriptor, Name, Opener, TableId};
 const PENDING: usize = 32;
 /// Rows kept in all; with `Options::stream` a tenth.
 const ROWS: usize = 400_000;
-/// Names of threads remembered.
-const THREADS: usize = 65_536;
+/// Censuses kept with `Options::stream`.
+const STREAM_KEPT: usize = 1_024;
+/// Names of threads remembered, at least; at most twice as many. With `Options::stream` an eighth of it.
+const THREADS: usize = 32_768;
 
 /// A census and its rows.
 #[derive(Clone, Debug)]
@@ -31,10 +34,10 @@ pub struct Taken {
 
 impl Taken {
     /// Names threads that had no name so far.
-    fn name(&mut self, names: &HashMap<u32, Name>) {
+    fn name(&mut self, names: &Names) {
         for row in &self.rows {
             if let Opener::Thread(tid) = row.opener
-                && let Some(name) = names.get(&tid)
+                && let Some(name) = names.get(tid)
             {
                 self.threads.entry(tid).or_insert_with(|| name.clone());
             }
@@ -48,22 +51,44 @@ pub struct Censuses {
     pending: HashMap<(TableId, u32), Vec<Descriptor>>,
     order: VecDeque<(TableId, u32)>,
     kept: BTreeMap<(TableId, CensusReason), Taken>,
-    names: HashMap<u32, Name>,
+    names: Names,
     rows: usize,
     /// Rows whose census never came.
     pub stray: u64,
+    /// Censuses that are not kept any more.
+    pub let_go: u64,
+}
+
+/// Names of the threads that were heard of last.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    new: HashMap<u32, Name>,
+    old: HashMap<u32, Name>,
+}
+
+impl Names {
+    fn get(&self, tid: u32) -> Option<&Name> {
+        self.new.get(&tid).or_else(|| self.old.get(&tid))
+    }
+
+    /// Beyond `most`, those that were not heard of for longest are let go together.
+    fn insert(&mut self, tid: u32, name: &Name, most: usize) {
+        if self.new.get(&tid) == Some(name) {
+            return;
+        }
+        if self.new.len() >= most {
+            self.old = std::mem::take(&mut self.new);
+        }
+        self.new.insert(tid, name.clone());
+    }
 }
 
 impl Censuses {
     /// A thread has this name now.
-    pub fn thread(&mut self, tid: u32, name: &Name) {
-        if tid == 0 || name.is_empty() || self.names.get(&tid) == Some(name) {
-            return;
+    pub fn thread(&mut self, tid: u32, name: &Name, stream: bool) {
+        if tid != 0 && !name.is_empty() {
+            self.names.insert(tid, name, if stream { THREADS / 8 } else { THREADS });
         }
-        if self.names.len() >= THREADS {
-            self.names.clear();
-        }
-        self.names.insert(tid, name.clone());
     }
 
     /// A row of a census that is still to come.
@@ -107,11 +132,22 @@ impl Censuses {
         while self.rows > limit(stream) {
             self.forget();
         }
+        if stream && self.kept.len() > STREAM_KEPT {
+            self.let_go();
+        }
+    }
+
+    /// Lets go of the census that is worth least.
+    fn let_go(&mut self) {
+        let least = self.kept.iter().min_by_key(|(_, taken)| worth(taken)).map(|(place, _)| *place);
+        if let Some(old) = least.and_then(|place| self.kept.remove(&place)) {
+            self.rows -= old.rows.len();
+            self.let_go += 1;
+        }
     }
 
     /// Lets go of the rows that are worth least.
     fn forget(&mut self) {
-        let worth = |taken: &Taken| (taken.census.reason != CensusReason::Crest, taken.census.live, taken.census.at_ns);
         let full = self.kept.values_mut().filter(|taken| !taken.rows.is_empty());
         match full.min_by_key(|taken| worth(taken)) {
             Some(least) => {
@@ -142,6 +178,11 @@ impl Censuses {
     }
 }
 
+/// Crests go before what was asked for, lower ones first, and of those the older.
+fn worth(taken: &Taken) -> (bool, u32, u64) {
+    (taken.census.reason != CensusReason::Crest, taken.census.live, taken.census.at_ns)
+}
+
 fn limit(stream: bool) -> usize {
     if stream { ROWS / 10 } else { ROWS }
 }
@@ -166,7 +207,7 @@ mod tests {
             taken(&mut all, 1, 10 + id, CensusReason::Failure, live);
             taken(&mut all, 1, 20 + id, CensusReason::Asked, live);
         }
-        all.thread(5, &Name::from("late"));
+        all.thread(5, &Name::from("late"), false);
         let lives: Vec<_> = all.into_taken().iter().map(|t| (t.census.reason, t.rows.len())).collect();
         assert_eq!(lives, [(CensusReason::Crest, 90), (CensusReason::Failure, 50), (CensusReason::Asked, 70)]);
     }
@@ -174,9 +215,9 @@ mod tests {
     #[test]
     fn rows_are_in_the_order_of_their_numbers_with_the_names_of_threads() {
         let mut all = Censuses::default();
-        all.thread(7, &Name::from("worker"));
+        all.thread(7, &Name::from("worker"), false);
         taken(&mut all, 1, 1, CensusReason::End, 3);
-        all.thread(7, &Name::from("reused"));
+        all.thread(7, &Name::from("reused"), false);
         let taken = all.into_taken().remove(0);
         assert_eq!(taken.rows.iter().map(|row| row.number).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(taken.threads[&7], Name::from("worker"), "the name at the census");
@@ -201,5 +242,22 @@ mod tests {
         assert_eq!(kept.len(), 100);
         let full: Vec<u32> = kept.iter().filter(|t| t.forgotten == 0).map(|t| t.census.live).collect();
         assert_eq!((full.len(), full.iter().min()), (40, Some(&1060)), "the highest keep their rows");
+    }
+
+    #[test]
+    fn a_day_of_crests_and_of_threads_takes_little_memory_and_keeps_the_highest_and_the_latest() {
+        let mut all = Censuses::default();
+        let most = THREADS as u32 / 8;
+        for id in 0..3 * most {
+            all.thread(id + 1, &Name::from("short"), true);
+            all.taken(census(u64::from(id), 1, CensusReason::Crest, id % 5_000), &Name::from("a"), true);
+        }
+        assert_eq!((all.kept.len(), all.let_go), (STREAM_KEPT, u64::from(3 * most) - STREAM_KEPT as u64));
+        assert!(all.names.new.len() + all.names.old.len() <= 2 * most as usize);
+        assert!(
+            all.names.get(3 * most).is_some() && all.names.get(2 * most + 1).is_some() && all.names.get(1).is_none()
+        );
+        let least = all.kept.values().map(|taken| taken.census.live).min();
+        assert_eq!(least, Some(4_488), "the highest 1,024 of twice 5,000 and 2,288 more");
     }
 }

@@ -25,6 +25,8 @@ pub struct Seen {
     pub stray_rows: u64,
     /// Tables that have gone and have no row.
     pub tables_let_go: u64,
+    /// Censuses that are not kept any more.
+    pub censuses_let_go: u64,
     /// Marks that are not kept any more.
     pub marks_forgotten: u64,
 }
@@ -64,6 +66,12 @@ pub fn notes(end: &End, seen: &Seen, tables: &[TableRow]) -> Vec<CoverageNote> {
         format!(
             "{} of a census did not come through; a census that is not `complete` shows only a part",
             plural(n, "row")
+        )
+    });
+    notes.count(seen.censuses_let_go, "censuses_let_go", |n| {
+        format!(
+            "{} of lower crests are not told: memory must not depend on how long the trace runs",
+            plural(n, "census")
         )
     });
     let unseen = tables.iter().filter(|row| row.state == TableState::Unseen).count();

@@ -92,6 +92,7 @@ impl Model {
     fn found(&mut self, tables: &[TableRow]) -> Found {
         let censuses = std::mem::take(&mut self.censuses);
         self.seen.stray_rows = censuses.stray;
+        self.seen.censuses_let_go = censuses.let_go;
         let taken = censuses.into_taken();
         self.stacks.find_functions();
         let mut growth = std::mem::take(&mut self.growth);

@@ -297,7 +297,7 @@ impl Model {
     fn use_table(&mut self, id: TableId, process: &Process, at_ns: u64) {
         if !self.gone.contains(&id) {
             let comm = self.names.get(&process.comm);
-            self.censuses.thread(process.id.pid, &comm);
+            self.censuses.thread(process.id.pid, &comm, self.options.stream);
             let table = self.tables.entry(id).or_insert_with(|| Box::new(Table::new(id, at_ns)));
             table.used_by(process, &comm, self.places.of(process.id));
             if let Some(meter) = self.meter.as_mut().filter(|_| !table.is_over()) {
@@ -322,7 +322,7 @@ impl Model {
                 meter.look(head, at_ns, look);
             }
             for thread in &head.threads {
-                self.censuses.thread(thread.tid, &thread.comm);
+                self.censuses.thread(thread.tid, &thread.comm, self.options.stream);
             }
         }
     }
