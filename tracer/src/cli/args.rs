@@ -1,22 +1,26 @@
 //! What can be said on the command line.
 
-use std::{ffi::OsString, path::PathBuf, str::FromStr, time::Duration};
+use std::{ffi::OsString, time::Duration};
 
-use anyhow::Context as _;
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 mod agent;
 mod audit;
+mod common;
+mod recorded;
 mod scale;
 mod targets;
+mod units;
 
 pub(super) use agent::{AgentArgs, Ask, CtlArgs};
 pub(super) use audit::{AuditArgs, AuditFormat};
+pub(super) use common::{BackendChoice, CensusAt, Common, DepthChoice, Format, redactor};
+pub(super) use recorded::{ExportArgs, RecordArgs, ReportArgs, To};
 pub(super) use scale::{ScaleArgs, Shape};
 pub(super) use targets::TargetArgs;
 
 use super::gate_args::{CHECK_EXAMPLES, COMPARE_EXAMPLES, CheckArgs, CompareArgs, GateArgs, InitCiArgs};
-use crate::{record::Trigger, redact::Redactor};
+use units::duration;
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -145,128 +149,6 @@ pub(super) struct FleetArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("target").multiple(true).conflicts_with("command")))]
-pub(super) struct RecordArgs {
-    /// How far back a dump reaches
-    #[arg(long, value_name = "T", default_value = "30m", value_parser = duration)]
-    pub keep: Duration,
-    /// How much is kept at most: 64K, 256M, 2G
-    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = bytes)]
-    pub max_bytes: u64,
-    /// Dump when this happens: `failure`, `headroom<N`; SIGUSR1 always does
-    #[arg(long, value_name = "WHAT", value_parser = Trigger::from_str)]
-    pub on: Vec<Trigger>,
-    /// Folder for dumps, and for the segments until then
-    #[arg(short, long, value_name = "DIR", default_value = ".")]
-    pub output: PathBuf,
-    /// How much is recorded
-    #[arg(long, value_enum, default_value_t = DepthChoice::Records)]
-    pub depth: DepthChoice,
-    /// A level counts as settled once it has been still for this long, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
-    pub settle: u64,
-    /// How to look into the kernel
-    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
-    pub backend: BackendChoice,
-    /// Put placeholders for the names of files, folders, addresses and arguments, in all that is written
-    #[arg(long)]
-    pub redact_paths: bool,
-    /// A command to run
-    #[arg(last = true, value_name = "CMD", required_unless_present = "target")]
-    pub command: Vec<OsString>,
-    #[command(flatten)]
-    pub targets: TargetArgs,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ReportArgs {
-    /// What to write
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
-    /// Where to write it; `-` is stdout
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub output: PathBuf,
-    /// Put placeholders for the names of files, folders, addresses and arguments
-    #[arg(long)]
-    pub redact_paths: bool,
-    /// Recordings; those of several hosts are told together
-    #[arg(required = true, value_name = "RECORDING")]
-    pub recordings: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ExportArgs {
-    /// What for
-    #[arg(long, value_enum)]
-    pub to: To,
-    /// Where to write it; `-` is stdout
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub output: PathBuf,
-    /// Put placeholders for the names of files, folders, addresses and arguments
-    #[arg(long)]
-    pub redact_paths: bool,
-    /// The recording
-    #[arg(value_name = "RECORDING")]
-    pub recording: PathBuf,
-}
-
-/// With a key that nobody knows.
-pub(super) fn redactor() -> anyhow::Result<Redactor> {
-    Redactor::random().context("failed to make a key for placeholders")
-}
-
-/// When every descriptor is listed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum CensusAt {
-    /// At a high crest, and at failures.
-    #[default]
-    Usual,
-    /// At a crest of so many, at failures, and at the end.
-    Crest(u32),
-    /// Never.
-    Never,
-}
-
-impl CensusAt {
-    /// The least crest.
-    pub fn at(self) -> Option<u32> {
-        match self {
-            Self::Usual => Some(256),
-            Self::Crest(live) => Some(live),
-            Self::Never => None,
-        }
-    }
-}
-
-impl FromStr for CensusAt {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse() {
-            Ok(live @ 1..) => Ok(Self::Crest(live)),
-            _ if text == "off" => Ok(Self::Never),
-            _ => Err("neither a number of descriptors from 1 up nor `off`".to_owned()),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum To {
-    /// Rows for DuckDB, polars, pandas
-    Parquet,
-    /// The same rows, one JSON object per line
-    Jsonl,
-    /// The same rows for a spreadsheet
-    Csv,
-    /// High-water per exec for HdrHistogram's tools, a tag per spawner and program
-    Hdr,
-    /// Levels, execs, crests and failures over time, for ui.perfetto.dev
-    Perfetto,
-    /// A page for a browser
-    Html,
-}
-
-#[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
     /// For a script
     #[arg(long)]
@@ -299,133 +181,12 @@ pub(super) struct AttachArgs {
     pub targets: TargetArgs,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Common {
-    /// What to write [default: text; for `attach` on a terminal: the view of `fdtide top`]
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
-    /// Where to write it; `-` is stdout
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub output: PathBuf,
-    /// A level counts as settled once it has been still for this long, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
-    pub settle: u64,
-    /// List every descriptor at a crest of at least so many, at the first failure of each kind and, if this is given, at the
-    /// end [default: at 256 and at failures]; `off` for never
-    #[arg(long, value_name = "COUNT|off")]
-    pub census: Option<CensusAt>,
-    /// Note when each descriptor was opened, for the ages in a census: about 30 ns on each open of a traced process
-    #[arg(long)]
-    pub ages: bool,
-    /// Take the user stack of each open, and name in a census who opened what: about 2 µs on each open of a traced process
-    #[arg(long)]
-    pub stacks: bool,
-    /// Put placeholders for the names of files, folders, addresses and arguments, in all that is written
-    #[arg(long)]
-    pub redact_paths: bool,
-    /// What makes them, where they are to be the same as elsewhere.
-    #[arg(skip)]
-    pub key: Option<Redactor>,
-    /// Keep everything in a recording too, for `fdtide report` and `fdtide export`
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-    /// How much a recording holds
-    #[arg(long, value_enum, default_value_t = DepthChoice::Records, requires = "record")]
-    pub depth: DepthChoice,
-    /// How to look into the kernel
-    #[arg(long, value_enum, default_value_t = BackendChoice::Auto)]
-    pub backend: BackendChoice,
-}
-
-impl Common {
-    /// What makes placeholders, if any are to be made.
-    pub(super) fn redactor(&self) -> anyhow::Result<Option<Redactor>> {
-        match self.key {
-            None if self.redact_paths => redactor().map(Some),
-            key => Ok(key),
-        }
-    }
-
-    /// What to write.
-    pub(super) fn format(&self) -> Format {
-        self.format.unwrap_or(Format::Text)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For people: at most a screen
-    Text,
-    /// Everything, at the end
-    Json,
-    /// One exec record per line, as each is complete
-    Jsonl,
-    /// A page for a browser, at the end; needs `-o`
-    Html,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum DepthChoice {
-    /// Execs, crests, failures, the lives of processes
-    Records,
-    /// Every install and close too
-    Events,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum BackendChoice {
-    /// The first that proves itself, cheapest for others first
-    Auto,
-    /// Trampolines at the functions that change a table
-    Fentry,
-    /// Probes at the same functions
-    Kprobe,
-    /// The exit of every syscall
-    Syscall,
-}
-
-/// A size: bytes, or with K, M, G.
-fn bytes(text: &str) -> Result<u64, String> {
-    let (number, shift) = match text.char_indices().next_back() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = number.parse().map_err(|_| format!("`{text}` is no size: use a number and K, M or G"))?;
-    number.checked_mul(1 << shift).filter(|size| *size >= 1 << 16).ok_or_else(|| "at least 64K".to_owned())
-}
-
-impl Common {
-    /// What nobody has said anything about.
-    pub(super) fn unsaid() -> Result<Self, clap::Error> {
-        #[derive(Parser)]
-        struct Only {
-            #[command(flatten)]
-            common: Common,
-        }
-        Only::try_parse_from(["fdtide"]).map(|only| only.common)
-    }
-}
-
-/// A number and its unit: ms, s (or nothing), m, h.
-fn duration(text: &str) -> Result<Duration, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let scale = match unit {
-        "ms" => 0.001,
-        "s" | "" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("`{unit}` is no unit: use ms, s, m or h")),
-    };
-    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no duration: use a number and ms, s, m or h"))?;
-    Duration::try_from_secs_f64(number * scale).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::str::FromStr as _;
+
     use super::*;
+    use crate::record::Trigger;
 
     #[test]
     fn the_definitions_are_sound() {
@@ -433,19 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_units_and_bad_ones_say_so() {
-        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(duration("2"), Ok(Duration::from_secs(2)));
-        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
-        assert!(duration("5 parsecs").unwrap_err().contains("parsecs"));
-        assert!(duration("s").is_err() && duration("-1s").is_err() && duration("9e99h").is_err());
-    }
-
-    #[test]
-    fn sizes_and_triggers_are_checked() {
-        assert_eq!((bytes("64K"), bytes("256M"), bytes("2g")), (Ok(1 << 16), Ok(1 << 28), Ok(1 << 31)));
-        assert!(bytes("1K").is_err() && bytes("M").is_err() && bytes("99999999999G").is_err() && bytes("").is_err());
+    fn triggers_and_targets_are_checked() {
         assert_eq!(Trigger::from_str("headroom<100"), Ok(Trigger::Headroom(100)));
         assert_eq!(Trigger::from_str("failure"), Ok(Trigger::Failure));
         assert!(Trigger::from_str("headroom<x").is_err() && Trigger::from_str("smoke").is_err());
