@@ -17,6 +17,7 @@ impl Redactor {
             Some(record::DESCRIPTOR) => {
                 Cow::Owned(fits(size_of::<DescriptorRecord>()).map_or(Vec::new(), |raw| self.descriptor(raw)))
             }
+            // Without a name that would have to go, if they are what this version knows: a longer one is of another.
             Some(
                 record::PROC
                 | record::EXIT
@@ -25,7 +26,7 @@ impl Redactor {
                 | record::CENSUS
                 | record::SLOT
                 | record::REMOVED,
-            ) => Cow::Borrowed(bytes),
+            ) if decode(bytes).is_ok() => Cow::Borrowed(bytes.get(..length(bytes)).unwrap_or(bytes)),
             _ => Cow::Owned(Vec::new()),
         }
     }
@@ -106,7 +107,15 @@ const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 
 fn kind(bytes: &[u8]) -> Option<u32> {
-    let at = offset_of!(Header, kind);
+    word(bytes, offset_of!(Header, kind))
+}
+
+/// Bytes of the record as its header tells them.
+fn length(bytes: &[u8]) -> usize {
+    word(bytes, offset_of!(Header, len)).map_or(0, |len| len as usize)
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
 }
 

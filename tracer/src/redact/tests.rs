@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, mem};
 
-use fdtide_abi::event::{DescriptorRecord, ExecRecord, descriptor_flag, record};
+use fdtide_abi::event::{DescriptorRecord, ExecRecord, SlotRecord, descriptor_flag, record};
 
 use super::*;
 use crate::{
@@ -127,6 +127,12 @@ fn what_is_not_known_is_not_handed_on() {
     let cut = &exec("/srv/customer/bin/server", "server")[..600];
     assert!(redactor.raw(cut).is_empty());
     assert!(redactor.raw(b"/srv/customer").is_empty());
+    // A record without names, but longer than it is known to be, may have got some; what lies behind one is not part of it.
+    let mut slot: SlotRecord = zeroed();
+    (slot.header.kind, slot.header.len) = (record::SLOT, size_of::<SlotRecord>() as u32);
+    assert_eq!(*redactor.raw(&[&bytes_of(&slot)[..], b"/srv/customer"].concat()), bytes_of(&slot));
+    slot.header.len += 13;
+    assert!(redactor.raw(&[&bytes_of(&slot)[..], b"/srv/customer"].concat()).is_empty());
 }
 
 #[test]
