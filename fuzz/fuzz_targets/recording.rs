@@ -1,19 +1,29 @@
 //! Any bytes are a report or an error, also where somebody has put a good checksum on them.
-//!
-//! `cargo +nightly fuzz run recording CORPUS`, with recordings of a few execs as the corpus.
+//! What is a report is one in every way of reading it, and can be told.
 #![no_main]
 
 use arrow_ipc::root_as_message;
 use fdtide::{record::Reader, replay::replay_with};
+use fdtide_fuzz::tell;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = replay_with(|| Reader::new(bytes), false, |_| {});
+    read(bytes);
     let mut sealed = bytes.to_vec();
     if reseal(&mut sealed).is_some() {
-        let _ = replay_with(|| Reader::new(sealed.as_slice()), false, |_| {});
+        read(&sealed);
     }
 });
+
+fn read(bytes: &[u8]) {
+    if let Ok((_, report)) = replay_with(|| Reader::new(bytes), false, |_| {}) {
+        tell(&report);
+        let mut completed = 0;
+        let streamed = replay_with(|| Reader::new(bytes), true, |_| completed += 1);
+        let (_, rest) = streamed.expect("it was read before");
+        assert_eq!(completed + rest.execs.len(), report.execs.len(), "execs come or go with the way of reading");
+    }
+}
 
 /// Puts a good checksum on every message that can be made out; see `docs/recording.md`.
 fn reseal(bytes: &mut [u8]) -> Option<()> {

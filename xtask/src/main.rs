@@ -11,12 +11,14 @@ mod chart;
 mod demo;
 mod dist;
 mod fleet_sim;
+mod fuzz;
 mod incidents;
 mod lint;
 mod needs;
 mod paths;
 mod provenance;
 mod python;
+mod room;
 mod setup;
 mod sh;
 mod steps;
@@ -55,6 +57,8 @@ enum Verb {
     Dist(dist::Options),
     /// Simulate a fleet of known truth, and measure what is asked of it
     FleetSim(fleet_sim::Options),
+    /// Fuzz what reads bytes from outside: a minute for each target, an hour with `--long`
+    Fuzz(fuzz::Options),
     /// Reproduce the four incidents, and compare what fdtide says of each with what its fixture counted
     Incidents(incidents::Options),
     /// Run the kernel tests on Debian's kernels under QEMU, on every backend, and print the matrix
@@ -81,6 +85,7 @@ fn run(verb: Verb) -> Result<ExitCode> {
         Verb::Demo(options) => demo::run(&options),
         Verb::Dist(options) => dist::run(&options),
         Verb::FleetSim(options) => fleet_sim::run(&options),
+        Verb::Fuzz(options) => fuzz::run(&options),
         Verb::Incidents(options) => incidents::run(&options),
         Verb::Vm(options) => vm::run(&options),
     }

@@ -9,6 +9,7 @@ pub const LLVM_PREFIX: &str = "/usr/lib/llvm-22";
 pub const BPF_LINKER: &str = "0.13.0";
 /// Newest at the time of writing; builds with the MSRV.
 pub const CARGO_DENY: &str = "0.20.2";
+pub const CARGO_FUZZ: &str = "0.13.2";
 
 /// What a thing is needed for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum Purpose {
     Ebpf,
     /// Lints and tests.
     Test,
+    /// Fuzzing, which tests do too.
+    Fuzz,
     /// Building and running the tool at all.
     Build,
 }
@@ -76,7 +79,7 @@ const READERS: &[&str] = &[
 ];
 
 /// In the order in which they must be installed.
-pub const NEEDS: [Need; 15] = [
+pub const NEEDS: [Need; 17] = [
     need(Purpose::Build, "C linker", || says("cc", "--version"), Source::Apt(&["gcc", "libc6-dev"]), "install gcc"),
     need(
         Purpose::Ebpf,
@@ -121,6 +124,15 @@ pub const NEEDS: [Need; 15] = [
         "cargo-deny",
         || says("cargo-deny", "--version"),
         Source::Crate("cargo-deny", CARGO_DENY, &[]),
+        "see why cargo failed to install it",
+    ),
+    // libFuzzer's own language.
+    need(Purpose::Fuzz, "C++ compiler", || says("c++", "--version"), Source::Apt(&["g++"]), "install g++"),
+    need(
+        Purpose::Fuzz,
+        "cargo-fuzz",
+        || says("cargo-fuzz", "--version"),
+        Source::Crate("cargo-fuzz", CARGO_FUZZ, &[]),
         "see why cargo failed to install it",
     ),
     need(Purpose::Test, "git", || says("git", "--version"), Source::Apt(&["git"]), "install git"),

@@ -18,6 +18,9 @@ pub struct Options {
     /// What lints and tests need
     #[arg(long)]
     pub test: bool,
+    /// What fuzzing needs
+    #[arg(long)]
+    pub fuzz: bool,
     /// What the demo needs: the stable toolchain and a C linker
     #[arg(long)]
     pub demo: bool,
@@ -25,11 +28,12 @@ pub struct Options {
 
 impl Options {
     fn wants(&self, purpose: Purpose) -> bool {
-        let all = !(self.ebpf || self.test || self.demo);
+        let all = !(self.ebpf || self.test || self.fuzz || self.demo);
         match purpose {
             Purpose::Build => true,
             Purpose::Ebpf => all || self.ebpf,
             Purpose::Test => all || self.test,
+            Purpose::Fuzz => all || self.test || self.fuzz,
         }
     }
 }

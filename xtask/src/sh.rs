@@ -9,6 +9,8 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::room;
+
 /// The repository's root, absolute.
 ///
 /// Read at run time (cargo sets the variable), so that a shared target folder never leads into another clone.
@@ -34,10 +36,13 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
     Ok(command)
 }
 
-/// The cargo that runs us.
+/// The cargo that runs us. In a target folder where nobody is at work it keeps nothing for the next build.
 pub fn cargo(args: &[&str]) -> Result<Command> {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))?;
     cargo.args(args);
+    if env::var_os("CARGO_INCREMENTAL").is_none() && !room::builds_go_on() {
+        cargo.env("CARGO_INCREMENTAL", "0");
+    }
     Ok(cargo)
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     build_ebpf::{self, Proof},
-    lint, setup, sh,
+    fuzz, lint, room, setup, sh,
     steps::{Steps, Tally},
     summary::Summary,
     vm,
@@ -25,10 +25,18 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         steps.step("tests", || tests(&["--workspace", filter], None));
         return Ok(steps.finish());
     }
+    steps.step("room on the disk", || room::check().map(|()| Tally::NONE));
+    if steps.total().failed > 0 {
+        return Ok(steps.finish());
+    }
     steps.step("set-up", || setup::run(&setup::Options::default()).map(|()| Tally::NONE));
+    // First, since what it builds goes again before anything else is built.
+    steps.step("build of the fuzz targets", || fuzz::prepare().map(|()| Tally::NONE));
     lint::add(&mut steps);
-    steps.step("build", || sh::run(&mut sh::cargo(&["build", "--workspace", "--all-targets"])?).map(|()| Tally::NONE));
+    // What is linted need not be built as well: benchmarks.
+    steps.step("build", || sh::run(&mut sh::cargo(&["test", "--workspace", "--no-run"])?).map(|()| Tally::NONE));
     steps.step("tests", || tests(&["--workspace"], None));
+    steps.step("fuzzing, a minute each", fuzz::step);
     steps.step("kernel object against source", proof);
     steps.step("other kernels", || vm::tests(&["6.1", "7.2"], "steps::case_0"));
     Ok(steps.finish())
@@ -43,7 +51,7 @@ fn proof() -> Result<Tally> {
         }
         Proof::OtherToolchain { fresh, difference } => {
             println!("another toolchain ({difference}): running the kernel tests on the fresh build");
-            tests(&["--package=fdtide", "--test=kernel"], Some(&fresh))
+            tests(&["--workspace", "--test=kernel"], Some(&fresh))
         }
     }
 }

@@ -125,7 +125,7 @@ pub fn parse_version(line: &str) -> Option<(u32, u32)> {
 }
 
 /// Whether a variable would carry the outer cargo's or rustup's choices into the inner build.
-fn leaks(name: &str) -> bool {
+pub fn leaks(name: &str) -> bool {
     const KEPT: [&str; 6] =
         ["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_", "RUSTUP_HOME"];
     (name.starts_with("CARGO") || name.starts_with("RUST") || name == "LD_LIBRARY_PATH")

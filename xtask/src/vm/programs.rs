@@ -23,11 +23,24 @@ pub struct Programs {
     pub fdtide: PathBuf,
 }
 
+/// Packages whose programs go into the guest.
+const PACKAGES: [&str; 2] = ["fdtide", "fdtide-fixtures"];
+
 /// What is read of cargo's messages.
 #[derive(Deserialize)]
 struct Message {
+    #[serde(default)]
+    package_id: String,
     target: Option<Made>,
     executable: Option<PathBuf>,
+}
+
+impl Message {
+    /// `path+file:///…/tracer#fdtide@0.1.0`: whether the package is one of ours in the guest.
+    fn goes_along(&self) -> bool {
+        let name = self.package_id.rsplit(['#', '/']).next().and_then(|rest| rest.split('@').next());
+        name.is_some_and(|name| PACKAGES.contains(&name))
+    }
 }
 
 #[derive(Deserialize)]
@@ -40,10 +53,11 @@ struct Made {
 type Built = (String, bool, PathBuf);
 
 pub fn build(targets: &[Target]) -> Result<Programs> {
-    let mut built = cargo(&["build", "--package=fdtide", "--package=fdtide-fixtures", "--bins"])?;
-    for target in targets {
-        built.extend(cargo(&["test", "--package=fdtide", &format!("--test={target}"), "--no-run"])?);
-    }
+    let tests: Vec<String> = targets.iter().map(|target| format!("--test={target}")).collect();
+    // The whole workspace, as for its tests: of fewer packages other features would be asked for, and every crate built again.
+    let mut args = vec!["build", "--workspace", "--bins"];
+    args.extend(tests.iter().map(String::as_str));
+    let built = cargo(&args)?;
     let find = |name: &str, test: bool| {
         let found = built.iter().find(|built| built.0 == name && built.1 == test);
         found.map(|built| built.2.clone()).with_context(|| format!("cargo built no `{name}`"))
@@ -82,7 +96,7 @@ fn cargo(args: &[&str]) -> Result<Vec<Built>> {
 
 fn executables(messages: &str) -> Vec<Built> {
     let built = |line: &str| {
-        let message: Message = serde_json::from_str(line).ok()?;
+        let message: Message = serde_json::from_str(line).ok().filter(Message::goes_along)?;
         let target = message.target?;
         Some((target.name, target.kind.iter().any(|kind| kind == "test"), message.executable?))
     };
@@ -123,9 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn executables_are_read_from_cargos_messages() {
-        let messages = r#"{"reason":"compiler-artifact","target":{"name":"serde","kind":["lib"]},"executable":null}
-            {"reason":"compiler-artifact","target":{"name":"kernel","kind":["test"]},"executable":"/t/deps/kernel-1"}
+    fn executables_that_go_along_are_read_from_cargos_messages() {
+        let messages = r#"{"reason":"compiler-artifact","package_id":"registry+x#serde@1.0.1","target":{"name":"serde","kind":["lib"]},"executable":null}
+            {"reason":"compiler-artifact","package_id":"path+file:///s/tracer#fdtide@0.1.0","target":{"name":"kernel","kind":["test"]},"executable":"/t/deps/kernel-1"}
+            {"reason":"compiler-artifact","package_id":"path+file:///s/fleet#fdtide-fleet@0.1.0","target":{"name":"fdtide-fleet","kind":["bin"]},"executable":"/t/fdtide-fleet"}
             {"reason":"build-finished","success":true}"#;
         assert_eq!(executables(messages), [("kernel".to_owned(), true, PathBuf::from("/t/deps/kernel-1"))]);
     }

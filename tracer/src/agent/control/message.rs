@@ -9,6 +9,16 @@ use crate::agent::config::Level;
 pub const REQUEST_MAX: usize = 16 << 10;
 /// Longest answer, bytes.
 pub const ANSWER_MAX: usize = 4 << 20;
+/// Longest mark, bytes.
+pub const MARK_MAX: usize = 1024;
+
+/// The text of a mark as it is noted, if it can be one: a line of 1 to [`MARK_MAX`] bytes, without control characters.
+#[must_use]
+pub fn mark(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let sound = !text.is_empty() && text.len() <= MARK_MAX && !text.contains(char::is_control);
+    sound.then_some(text)
+}
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ pub(super) mod message;
 mod server;
 
 pub use client::ask;
-pub use message::{ANSWER_MAX, Alerts, Answer, REQUEST_MAX, Recorder, Request, Status};
-pub use server::{Asked, Server};
+pub use message::{ANSWER_MAX, Alerts, Answer, MARK_MAX, REQUEST_MAX, Recorder, Request, Status, mark};
+pub use server::{Asked, Server, converse};
 
 use std::{io, path::PathBuf};
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader},
     net::{UnixListener, UnixStream},
     sync::{Semaphore, mpsc, oneshot},
     time::timeout,
@@ -149,6 +149,19 @@ async fn talk(stream: UnixStream, ask: mpsc::Sender<Asked>) -> io::Result<()> {
         tracing::warn!("refused user {} on the control socket", peer.uid());
         return say(&mut writer, &Answer::refused("only root and the agent's own user may ask")).await;
     }
+    converse(reader, writer, ask).await
+}
+
+/// What a peer that may ask gets: an answer to each line, until it has no more, or can't be understood. Needs a runtime with time.
+///
+/// # Errors
+///
+/// When the peer goes, or takes too long.
+pub async fn converse(
+    reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+    ask: mpsc::Sender<Asked>,
+) -> io::Result<()> {
     let mut reader = BufReader::new(reader);
     loop {
         let mut line = Vec::new();
@@ -184,7 +197,7 @@ async fn answer(line: &[u8], ask: &mpsc::Sender<Asked>) -> (Answer, bool) {
     (answered.await.unwrap_or_else(|_| gone()), false)
 }
 
-async fn say(writer: &mut (impl tokio::io::AsyncWrite + Unpin), answer: &Answer) -> io::Result<()> {
+async fn say(writer: &mut (impl AsyncWrite + Unpin), answer: &Answer) -> io::Result<()> {
     let mut line = serde_json::to_vec(answer)?;
     line.push(b'\n');
     timeout(PATIENCE, writer.write_all(&line)).await?

@@ -2,16 +2,13 @@
 
 use super::service::Service;
 use crate::{
-    agent::control::{Answer, Request, Status},
+    agent::control::{self, Answer, MARK_MAX, Request, Status},
     cli::keeper::Keeper,
     model::rfc3339,
     pipeline,
     probe::{Occasion, session::boot_ns},
     record::{Input, Note},
 };
-
-/// Longest mark, bytes.
-const MARK_MAX: usize = 1024;
 
 impl Service {
     /// Does what is asked.
@@ -48,10 +45,9 @@ impl Service {
     }
 
     fn mark(&mut self, text: &str) -> anyhow::Result<Answer> {
-        let text = text.trim();
-        if text.is_empty() || text.len() > MARK_MAX || text.contains(char::is_control) {
+        let Some(text) = control::mark(text) else {
             return Ok(Answer::refused(format!("a mark is one line of 1 to {MARK_MAX} bytes")));
-        }
+        };
         // What waits came before it.
         self.trace.take()?;
         self.marks += 1;
