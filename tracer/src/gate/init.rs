@@ -9,6 +9,8 @@ use crate::model::report::{Name, Report};
 
 /// Room above a measured value: this part of it, but at least so many descriptors.
 const ROOM: (f64, f64) = (0.25, 4.0);
+/// The same of growth per exec: at least one descriptor in twenty execs.
+const GROWTH_ROOM: (f64, f64) = (0.25, 0.05);
 /// Percent to which headroom is rounded down.
 const STEP: f64 = 5.0;
 
@@ -31,7 +33,8 @@ pub fn starting_config(report: &Report, source: &str) -> String {
     let most =
         grown.iter().filter_map(|check| check.measured.as_ref()).map(|m| m.max).fold(f64::NEG_INFINITY, f64::max);
     if most.is_finite() {
-        let limit = if most > 0.0 { (most * 100.0).ceil() / 100.0 } else { 0.0 };
+        let most = most.max(0.0);
+        let limit = ((most + (most * GROWTH_ROOM.0).max(GROWTH_ROOM.1)) * 100.0).ceil() / 100.0;
         text.push_str(&line(&format!("growth_per_exec <= {limit}"), &format!("measured {:.3} at most", most + 0.0)));
     }
     text.push_str("]\n");
@@ -128,6 +131,23 @@ mod tests {
             let checks = judge(&report, &budgets);
             assert!(worst(&checks) != Verdict::Fail, "{text}\n{checks:#?}");
         }
+    }
+
+    #[test]
+    fn growth_has_room_above_what_was_measured() {
+        let limit = |report: &Report| {
+            let text = starting_config(report, "r.json");
+            let line = text.lines().find(|line| line.contains("\"growth_per_exec <= ")).unwrap().to_owned();
+            let number = |after: &str| -> f64 {
+                let rest = line.split_once(after).unwrap().1;
+                rest.split(['"', ' ']).next().unwrap().parse().unwrap()
+            };
+            (number("<= "), number("measured "))
+        };
+        let (limit_of_none, none) = limit(&sample::lazy());
+        assert_eq!((limit_of_none, none), (0.05, 0.0));
+        let (limit_of_leak, leak) = limit(&sample::leak());
+        assert!(leak >= 0.9 && (1.25..1.27).contains(&(limit_of_leak / leak)), "{limit_of_leak} {leak}");
     }
 
     #[test]
