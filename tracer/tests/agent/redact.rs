@@ -7,6 +7,7 @@ use std::{
 };
 
 use fdtide::record::{Input, Reader};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tempfile::TempDir;
 
 use crate::support::{self, FDTIDE, ran::fdtide};
@@ -112,12 +113,13 @@ fn an_agent_that_redacts_keeps_no_name() {
     let Some(_kernel) = support::kernel() else { return };
     let folder = TempDir::new().expect("a folder");
     let command = target(folder.path());
-    let script = command[2].replace("ulimit -S -n 3", "echo '{}'; read line");
+    let script = command[2].replace("ulimit -S -n 3", "echo '{}'; read line; $1/worker -c :; ulimit -S -n 3");
     let mut shell = Command::new(&command[0]);
     let mut running = support::fixture::Fixture::spawn(shell.args(["-c", &script]).args(&command[3..]));
     running.next().expect("it holds its files");
     let config = format!(
-        "redact_paths = true\n[targets]\nfollow = [\"pid:{}\"]\n[record]\nfolder = \"DIR/kept\"\nmin_free = \"1M\"\n",
+        "redact_paths = true\n[targets]\nfollow = [\"pid:{}\"]\n[record]\nfolder = \"DIR/kept\"\nmin_free = \"1M\"\n\
+         [segments]\nurl = \"DIR/store\"\nspool = \"DIR/spool\"\n",
         running.pid()
     );
     let agent = crate::service::Agent::start(&config);
@@ -125,9 +127,39 @@ fn an_agent_that_redacts_keeps_no_name() {
     let dump = agent.ask(&fdtide::agent::control::Request::Dump).path.expect("a dump");
     let inside = inside(Path::new(&dump));
     assert!(!has_secret(&inside) && String::from_utf8_lossy(&inside).contains("dir#"));
+    // An exec by a telling path, and a failure, for the fleet.
+    running.go();
+    running.wait();
     let (folder, report) = agent.end();
     let report = report.to_string();
     assert!(!has_secret(report.as_bytes()) && report.contains("file#"), "{report}");
     assert!(!has_secret(&fs::read(folder.path().join("log")).expect("a log")));
-    drop(running);
+    let rows = rows(&folder.path().join("store"));
+    for word in ["exec", "failure", "coverage", "/worker", "dir#"] {
+        assert!(rows.contains(word), "{word}: {rows}");
+    }
+    assert!(!has_secret(rows.as_bytes()), "{rows}");
+    let spool = fs::read_dir(folder.path().join("spool")).expect("a spool").flatten();
+    for file in spool.filter(|file| file.path().is_file()) {
+        assert!(!has_secret(&fs::read(file.path()).expect("a file")), "{}", file.path().display());
+    }
+}
+
+/// Every row of every segment below a folder, as text.
+fn rows(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            text.push_str(&rows(&path));
+        } else if path.extension().is_some_and(|extension| extension == "parquet") {
+            let file = fs::File::open(&path).expect("a segment");
+            let batches = ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet").build().expect("rows");
+            // Debug output of a long column leaves rows out, of a single row never.
+            for batch in batches.map(|batch| batch.expect("rows")) {
+                (0..batch.num_rows()).for_each(|row| text.push_str(&format!("{:?}\n", batch.slice(row, 1))));
+            }
+        }
+    }
+    text
 }
