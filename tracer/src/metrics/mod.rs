@@ -13,7 +13,7 @@ pub mod prometheus;
 mod scrape;
 mod tally;
 mod thread;
-mod tls;
+pub(crate) mod tls;
 
 #[cfg(test)]
 mod endpoint_tests;

@@ -79,6 +79,25 @@ impl Cause {
     }
 }
 
+/// Why alerts can't be sent as they are configured.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct AlertError(String);
+
+/// Whether a webhook can be posted to at all, as far as that is known before.
+///
+/// # Errors
+///
+/// When it is to be encrypted, and there is nobody to say whom to believe.
+pub fn check(config: &config::Alerts) -> Result<(), AlertError> {
+    match &config.webhook {
+        Some(webhook) if webhook.is_secure() => {
+            send::authorities(config.ca_file.as_deref()).map(drop).map_err(AlertError)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Watches, and tells.
 pub struct Alerts {
     config: config::Alerts,

@@ -3,7 +3,10 @@
 mod command;
 mod post;
 
+pub(super) use post::authorities;
+
 use std::{
+    path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -14,7 +17,10 @@ use std::{
 };
 
 use super::{Alert, Cause};
-use crate::agent::{config, control::message::Alerts as Counts};
+use crate::agent::{
+    config::{self, Webhook},
+    control::message::Alerts as Counts,
+};
 
 /// Alerts that wait for a thread at most.
 const WAITING: usize = 16;
@@ -39,7 +45,8 @@ struct Counted {
 struct Job {
     on_failure: Vec<String>,
     on_headroom: Vec<String>,
-    webhook: Option<String>,
+    webhook: Option<Webhook>,
+    ca_file: Option<PathBuf>,
     timeout: Duration,
 }
 
@@ -58,7 +65,8 @@ impl Senders {
         let job = Job {
             on_failure: config.on_failure.clone(),
             on_headroom: config.on_headroom.clone(),
-            webhook: config.webhook.as_ref().map(|webhook| webhook.0.clone()),
+            webhook: config.webhook.clone(),
+            ca_file: config.ca_file.clone(),
             timeout: config.timeout.0,
         };
         let timeout = job.timeout;
@@ -118,8 +126,9 @@ fn work(job: &Job, waiting: &Mutex<Receiver<Alert>>, counted: &Counted) {
         if let [program, args @ ..] = command.as_slice() {
             count(command::run(program, args, &alert, job.timeout), &format!("command `{program}`"), counted);
         }
-        if let Some(url) = &job.webhook {
-            count(post::post(url, &alert, job.timeout), &format!("post to `{url}`"), counted);
+        if let Some(webhook) = &job.webhook {
+            let result = post::post(webhook, job.ca_file.as_deref(), &alert, job.timeout);
+            count(result, &format!("post to `{}`", webhook.0), counted);
         }
     }
 }

@@ -7,11 +7,13 @@ use std::{
 };
 
 use serde_json::Value;
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, pki_types::PrivateKeyDer};
 
 use super::*;
 use crate::{
     agent::config::{Headroom, Time, Webhook},
     event::{Failure, Head},
+    metrics::tls::provider,
     model::{
         Anchor,
         testing::{EMFILE, head, mark, snapshot},
@@ -150,18 +152,80 @@ fn server(status: &'static str) -> (String, std::thread::JoinHandle<(String, Val
     let url = format!("http://{}/alert", listener.local_addr().unwrap());
     let served = std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            assert!(reader.read_line(&mut head).unwrap() > 0);
-        }
-        let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
-        let mut body = vec![0; length.expect("a length")];
-        reader.read_exact(&mut body).unwrap();
-        write!(&stream, "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
-        (head, serde_json::from_slice(&body).unwrap())
+        answer(stream, status).unwrap()
     });
     (url, served)
+}
+
+/// Takes one post and answers it; an error where it does not come to that.
+fn answer(stream: impl std::io::Read + std::io::Write, status: &str) -> std::io::Result<(String, Value)> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.expect("a length")];
+    reader.read_exact(&mut body)?;
+    write!(reader.get_mut(), "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
+    Ok((head, serde_json::from_slice(&body).unwrap()))
+}
+
+/// The same over TLS, with a certificate of its own in this file; `None` where the peer did not believe it.
+fn secure_server(certificate: &Path) -> (String, std::thread::JoinHandle<Option<(String, Value)>>) {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    fs::write(certificate, made.cert.pem()).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key));
+    let config = std::sync::Arc::new(config.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/alert", listener.local_addr().unwrap());
+    let served = std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let connection = ServerConnection::new(config).unwrap();
+        let mut stream = StreamOwned::new(connection, stream);
+        let told = answer(&mut stream, "204 No Content").ok();
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
+        told
+    });
+    (url, served)
+}
+
+#[test]
+fn an_encrypted_post_goes_only_to_whom_the_authorities_know() {
+    let folder = tempfile::tempdir().unwrap();
+    let [own, other] = ["own.pem", "other.pem"].map(|name| folder.path().join(name));
+    let config = |url: &str, ca_file: &Path| config::Alerts {
+        webhook: Some(Webhook(url.to_owned())),
+        ca_file: Some(ca_file.to_owned()),
+        ..config::Alerts::default()
+    };
+    for (ca_file, want) in [(&own, 1), (&other, 0)] {
+        let (url, served) = secure_server(&own);
+        fs::write(&other, rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap().cert.pem()).unwrap();
+        let config = config(&url, ca_file);
+        check(&config).unwrap();
+        let mut alerts = alerts(config);
+        alerts.event(&snapshot(1, failing(3)));
+        let counts = settle(&alerts, 1);
+        assert_eq!((counts.sent, counts.failed), (want, 1 - want), "{}", ca_file.display());
+        let told = served.join().unwrap();
+        assert_eq!(told.is_some(), want == 1, "nothing is said to a stranger: {told:?}");
+        if let Some((head, body)) = told {
+            assert!(head.starts_with("POST /alert ") && body["failures"] == 3, "{head} {body}");
+        }
+    }
+    fs::write(&other, "no certificate").unwrap();
+    for (file, why) in [(other.as_path(), "no certificate in PEM form"), (Path::new("/nowhere.pem"), "can't be read")] {
+        let error = check(&config("https://127.0.0.1:1/", file)).unwrap_err().to_string();
+        assert!(error.contains("alerts.ca_file") && error.contains(why), "{error}");
+        check(&config("http://127.0.0.1:1/", file)).unwrap();
+    }
 }
 
 #[test]

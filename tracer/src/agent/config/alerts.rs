@@ -1,5 +1,7 @@
 //! `[alerts]`: what is done when something fails.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use super::Time;
@@ -16,6 +18,8 @@ pub struct Alerts {
     pub headroom: Option<Headroom>,
     /// Where an alert is posted to, as JSON.
     pub webhook: Option<Webhook>,
+    /// PEM file with the certificate authorities of an `https` webhook, in the place of the machine's own.
+    pub ca_file: Option<PathBuf>,
     /// Alerts of one cause are at least so far apart.
     pub every: Time,
     /// A command or a post that takes longer is given up.
@@ -31,6 +35,7 @@ impl Default for Alerts {
             on_headroom: Vec::new(),
             headroom: None,
             webhook: None,
+            ca_file: None,
             every: Time::seconds(300),
             timeout: Time::seconds(10),
             at_once: 2,
@@ -46,10 +51,18 @@ impl Alerts {
     }
 }
 
-/// An address of plain HTTP.
+/// An address of HTTP, with TLS or without.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Webhook(pub String);
+
+impl Webhook {
+    /// Whether it is to be encrypted.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.0.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+    }
+}
 
 impl TryFrom<String> for Webhook {
     type Error = String;
@@ -58,10 +71,7 @@ impl TryFrom<String> for Webhook {
         let uri: Option<ureq::http::Uri> = text.parse().ok();
         let scheme = uri.as_ref().filter(|uri| uri.host().is_some()).and_then(|uri| uri.scheme_str());
         match scheme {
-            Some("http") => Ok(Webhook(text)),
-            Some("https") => Err(format!(
-                "`{text}` needs TLS, which this does not speak: name a relay on this machine, or use on_failure"
-            )),
+            Some("http" | "https") => Ok(Webhook(text)),
             _ => Err(format!("`{text}` is no address: use one as in \"http://127.0.0.1:9000/alert\"")),
         }
     }

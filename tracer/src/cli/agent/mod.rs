@@ -11,7 +11,7 @@ use std::{fs, os::unix::fs::MetadataExt as _, path::Path, process::ExitCode};
 use anyhow::Context as _;
 
 use super::{args::AgentArgs, fail};
-use crate::agent::{Config, config, logs::Logs};
+use crate::agent::{Config, alert, config, logs::Logs};
 
 /// Runs the verb.
 pub(super) fn agent(args: &AgentArgs) -> ExitCode {
@@ -42,6 +42,7 @@ fn read(path: &Path) -> anyhow::Result<Config> {
     let config = config::parse(&path.display().to_string(), &text)?;
     config.metrics.check()?;
     config.otlp.check()?;
+    alert::check(&config.alerts)?;
     if config.alerts.runs_commands() {
         nobody_else_writes(path)?;
     }
