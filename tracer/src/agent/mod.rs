@@ -3,6 +3,7 @@
 
 pub mod alert;
 pub mod config;
+pub mod confine;
 pub mod control;
 mod exporter;
 pub mod logs;

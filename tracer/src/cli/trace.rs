@@ -304,13 +304,6 @@ impl Trace {
         }
     }
 
-    /// As [`Self::settle_down`], while more targets may be added: whose program it is must still be seen then.
-    pub(super) fn settle_down_for_more(&self) {
-        if let Err(error) = privileges::drop_unneeded(true, true) {
-            log::warn!("the capabilities that are no longer needed could not be given up: {error}");
-        }
-    }
-
     /// Waits for records and takes them.
     pub(super) async fn records(&mut self) -> anyhow::Result<()> {
         tokio::select! {

@@ -11,7 +11,7 @@ mod scan;
 mod selector;
 mod sift;
 mod targets;
-mod user;
+pub mod user;
 
 pub use error::TargetError;
 pub use scan::{Found, nobody, scan};

@@ -23,7 +23,7 @@ fn fixture(name: &str, args: &[&str]) -> Fixture {
 }
 
 /// Lets it go on to this step, and gives its line.
-fn step(fixture: &mut Fixture, name: &str) -> Value {
+pub fn step(fixture: &mut Fixture, name: &str) -> Value {
     loop {
         fixture.go();
         let line = fixture.next().expect("a line");
@@ -33,7 +33,7 @@ fn step(fixture: &mut Fixture, name: &str) -> Value {
     }
 }
 
-fn report_of(recording: &Path) -> Value {
+pub fn report_of(recording: &Path) -> Value {
     let output = Command::new(FDTIDE).args(["report", "--format", "json"]).arg(recording).output().expect("fdtide");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
@@ -46,7 +46,7 @@ fn table(report: &Value, pid: u32) -> &Value {
 }
 
 /// High-water mark and failures of a process, as the fixture's line has them.
-fn agrees(report: &Value, pid: u32, line: &Value) {
+pub fn agrees(report: &Value, pid: u32, line: &Value) {
     let row = table(report, pid);
     assert_eq!(number(row, "high_water"), number(line, "high_water"), "{row}");
     assert_eq!(number(row, "live"), number(line, "live"), "{row}");

@@ -7,9 +7,14 @@
 mod support;
 
 mod config;
+mod container;
 mod disk;
 mod life;
 mod manager;
 mod redact;
+mod rights;
+mod root;
 mod service;
 mod spoken;
+mod unit;
+mod world;

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -28,11 +28,18 @@ impl Agent {
 
     /// The same in a folder that is there, with a last word on how it is started.
     pub fn start_in(folder: TempDir, config: &str, prepare: impl FnOnce(&mut Command) -> &mut Command) -> Agent {
+        let mut command = fdtide(&["agent", "--config"]);
+        command.arg(folder.path().join("agent.toml"));
+        prepare(&mut command);
+        Agent::start_by(folder, config, &mut command)
+    }
+
+    /// The same by a command that becomes the agent, with its id.
+    pub fn start_by(folder: TempDir, config: &str, command: &mut Command) -> Agent {
         configure(folder.path(), config);
         let log = File::options().create(true).append(true).open(folder.path().join("log")).expect("a log");
-        let mut command = fdtide(&["agent", "--config"]);
-        command.arg(folder.path().join("agent.toml")).stdout(log.try_clone().expect("a copy")).stderr(log);
-        let child = prepare(&mut command).spawn().expect("fdtide starts");
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a copy")).stderr(log);
+        let child = command.spawn().expect("fdtide starts");
         let mut agent = Agent { child, folder };
         poll(60, "it answers", || {
             if let Some(status) = agent.child.try_wait().expect("its state") {
@@ -98,6 +105,13 @@ impl Agent {
         (folder, serde_json::from_slice(&report).expect("JSON"))
     }
 
+    /// Waits for its good end, for which it has been asked; gives its folder.
+    pub fn until_ended(mut self) -> TempDir {
+        let status = self.child.wait().expect("its end");
+        assert!(status.success(), "{status}: {}", self.log());
+        std::mem::replace(&mut self.folder, TempDir::new().expect("a folder"))
+    }
+
     /// Kills it, as nobody should.
     pub fn kill(mut self) -> TempDir {
         kill(self.pid(), libc::SIGKILL);
@@ -115,7 +129,7 @@ impl Drop for Agent {
 }
 
 /// Puts the configuration there, with its report and its socket in that folder.
-fn configure(folder: &Path, config: &str) {
+pub fn configure(folder: &Path, config: &str) {
     let dir = folder.display().to_string();
     let report = if config.contains("[report]") { "" } else { "[report]\nfile = \"DIR/report.json\"\n" };
     let text = format!("{config}\n{report}[control]\nsocket = \"DIR/agent.sock\"\n").replace("DIR", &dir);

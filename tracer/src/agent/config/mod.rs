@@ -19,7 +19,7 @@ use crate::gate::problem::{Problem, Raw};
 pub use alerts::{Alerts, Headroom, Webhook};
 pub use export::{Metrics, Otlp, Segments};
 pub use record::{RecordConfig, ReportConfig, ReportFormat};
-pub use service::{ControlConfig, Level, LogConfig};
+pub use service::{ControlConfig, Level, LogConfig, ServiceConfig, User};
 pub use targets::{BackendName, Targets, TraceConfig};
 pub use value::{Size, Time};
 
@@ -52,6 +52,8 @@ pub struct Config {
     pub segments: Segments,
     /// What is done when something fails.
     pub alerts: Alerts,
+    /// Who it is, and what it may do.
+    pub service: ServiceConfig,
     /// Logs.
     pub log: LogConfig,
     /// The socket of `fdtide ctl`.

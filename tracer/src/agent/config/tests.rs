@@ -42,6 +42,10 @@ every = "1m"
 timeout = "5s"
 at_once = 1
 
+[service]
+user = "998:997"
+seccomp = false
+
 [log]
 level = "debug"
 
@@ -61,6 +65,7 @@ fn every_key_is_read_and_an_empty_file_gives_the_defaults() {
     assert_eq!((config.record.depth, config.record.max_bytes), (Depth::Events, Size::mib(64)));
     assert_eq!(config.report.format, ReportFormat::Text);
     assert_eq!(config.alerts.headroom, Some(Headroom::Percent(20)));
+    assert_eq!(config.service, ServiceConfig { user: Some(User::Ids(998, Some(997))), seccomp: false });
     assert_eq!(config.log.level, Level::Debug);
     assert_eq!(parse("agent.toml", "").unwrap(), Config::default());
     assert!(Config::default().targets.follow_new);
@@ -80,6 +85,10 @@ fn mistakes_have_the_line_and_column_of_the_file_and_say_what_may_be_meant() {
         ("[alerts]\nheadroom = \"150%\"", 2, 12, "neither a number", "docs/agent.md"),
         ("[alerts]\nwebhook = \"ftp://x.example/\"", 2, 11, "is no address", "docs/agent.md"),
         ("[alerts]\nwebhook = \"x.example\"", 2, 11, "is no address", "docs/agent.md"),
+        ("[service]\nuser = \"a b\"", 2, 8, "`a b` is no user", "docs/agent.md"),
+        ("[service]\nuser = \"4:x\"", 2, 8, "`4:x` is no user", "docs/agent.md"),
+        ("[service]\nuser = 4294967295", 2, 8, "no user has the number", "docs/agent.md"),
+        ("[service]\nuser = true", 2, 8, "a user as in", "docs/agent.md"),
         ("[alerts]\nheadroom = true", 2, 12, "a share of the limit", "docs/agent.md"),
         ("[record\nkeep = \"1m\"", 1, 8, "table", "docs/agent.md"),
         ("[log]\nlevel = \"info\"\nlevel = \"warn\"", 3, 1, "duplicate key", "docs/agent.md"),
@@ -89,6 +98,15 @@ fn mistakes_have_the_line_and_column_of_the_file_and_say_what_may_be_meant() {
         assert_eq!((problem.line, problem.column), (line, column), "{text}: {problem:?}");
         assert!(problem.help.contains(help), "{text}: {problem:?}");
     }
+}
+
+#[test]
+fn a_user_is_a_name_a_number_or_two() {
+    let user = |value: &str| parse("agent.toml", &format!("[service]\nuser = {value}")).unwrap().service.user.unwrap();
+    assert_eq!(user("\"fdtide\""), User::Name("fdtide".to_owned()));
+    assert_eq!((user("998"), user("\"998\"")), (User::Ids(998, None), User::Ids(998, None)));
+    assert_eq!(user("\"998:100\""), User::Ids(998, Some(100)));
+    assert!(parse("agent.toml", "").unwrap().service.seccomp);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io,
     os::unix::{
-        fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
+        fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, fchown, lchown},
         net::UnixStream as Probe,
     },
     path::{Path, PathBuf},
@@ -71,6 +71,18 @@ impl Server {
         Ok(Server { path: path.to_owned(), inode, requests, accepting, _lock: lock })
     }
 
+    /// Makes this user its owner, as whom the agent goes on.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses.
+    pub fn give(&self, uid: u32, gid: u32) -> Result<(), ControlError> {
+        let failed = |source| ControlError::Bind { path: self.path.clone(), source };
+        // Not through a link that somebody has put there meanwhile.
+        lchown(&self.path, Some(uid), Some(gid)).map_err(failed)?;
+        fchown(&self._lock, Some(uid), Some(gid)).map_err(failed)
+    }
+
     /// The next request.
     pub async fn next(&mut self) -> Option<Asked> {
         self.requests.recv().await
@@ -81,8 +93,10 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.accepting.abort();
         // Not one that somebody else has put there since.
-        if self.path.symlink_metadata().is_ok_and(|found| found.ino() == self.inode) {
-            let _ = fs::remove_file(&self.path);
+        if self.path.symlink_metadata().is_ok_and(|found| found.ino() == self.inode)
+            && let Err(error) = fs::remove_file(&self.path)
+        {
+            tracing::warn!("the socket `{}` is left there for the next agent: {error}", self.path.display());
         }
     }
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod fan;
 mod reload;
+mod rights;
 mod service;
 mod setup;
 

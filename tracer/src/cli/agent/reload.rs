@@ -4,7 +4,11 @@ use super::{
     service::Service,
     setup::{keep, redactor},
 };
-use crate::{agent::Config, gate::Problem, target::Selector};
+use crate::{
+    agent::{Config, confine::Scope},
+    gate::Problem,
+    target::Selector,
+};
 
 impl Service {
     /// After SIGHUP. A bad configuration changes nothing.
@@ -34,7 +38,7 @@ impl Service {
     }
 
     /// Takes from a new configuration what can change while the trace runs.
-    fn take_over(&mut self, config: Config) {
+    fn take_over(&mut self, mut config: Config) {
         self.logs.set(config.log.level);
         self.level = config.log.level;
         let before: Vec<Selector> = self.config.targets.follow.clone();
@@ -52,6 +56,13 @@ impl Service {
             }
         }
         self.redact(&config);
+        if self.confined == Some(Scope::Alone) && config.alerts.runs_commands() {
+            tracing::warn!(
+                "no command is run on an alert before a restart: there was none, so the agent gave up starting processes \
+                 (`seccomp` under [service])"
+            );
+            (config.alerts.on_failure, config.alerts.on_headroom) = Default::default();
+        }
         self.alerts.borrow_mut().reload(&config.alerts);
         if let Some(keeper) = &self.keeper {
             keeper.set(keep(&config.record));
@@ -84,6 +95,9 @@ fn unchanged(old: &Config, new: &Config) -> Vec<String> {
     }
     if old.targets.follow_new != new.targets.follow_new {
         all.push(told("whether later processes are followed, `follow_new`,"));
+    }
+    if old.service != new.service {
+        all.push(told("who the agent is and what it may do, [service],"));
     }
     if old.trace != new.trace {
         all.push(told("how it is traced, [trace],"));

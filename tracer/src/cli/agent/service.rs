@@ -11,6 +11,7 @@ use anyhow::Context as _;
 
 use super::{
     fan::{Exporters, Fan},
+    rights::{self, Ids},
     setup::{common, recorder},
 };
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
         Config, Exporter, Now, SegmentWriter,
         alert::Alerts,
         config::ReportFormat,
+        confine::{Scope, confine},
         control::{Asked, Server},
         logs::Logs,
         notify::Notify,
@@ -58,6 +60,8 @@ pub(super) struct Service {
     pub marks: u64,
     /// Present level of logs.
     pub level: crate::agent::config::Level,
+    /// Under which rules of system calls it runs, if under any.
+    pub confined: Option<Scope>,
     /// Since when a part of it fails, and why.
     pub failing: Option<(Instant, String)>,
 }
@@ -79,26 +83,38 @@ fn exporters(config: &Config) -> anyhow::Result<Vec<Box<dyn Exporter>>> {
 /// Runs the agent to its end.
 pub(super) fn serve(path: &Path, config: Config, logs: Logs) -> anyhow::Result<()> {
     let set = signals::block(HEARD).context("failed to block signals")?;
+    let whom = rights::whom(&config.service)?;
+    if let Some(ids) = whom {
+        rights::make_folders(&config, ids)?;
+    }
     let runtime = Trace::runtime()?;
     runtime.block_on(async {
         let server = match config.control.socket.as_os_str() {
             none if none.is_empty() => None,
             _ => Some(Server::bind(&config.control.socket)?),
         };
-        let mut service = Service::start(path, config, logs)?;
+        if let (Some(server), Some(Ids { uid, gid })) = (&server, whom) {
+            server.give(uid, gid)?;
+        }
+        rights::keep_to_itself();
+        let mut service = Service::start(path, config, logs, whom)?;
         let signals = Signals::new(&set).context("failed to listen to signals")?;
+        service.confine()?;
         service.follow(&signals, server).await?;
         service.finish()
     })
 }
 
 impl Service {
-    fn start(path: &Path, config: Config, logs: Logs) -> anyhow::Result<Service> {
+    fn start(path: &Path, config: Config, logs: Logs, whom: Option<Ids>) -> anyhow::Result<Service> {
         let common = common(&config)?;
         let exporters: Exporters = Rc::new(RefCell::new(exporters(&config)?));
         let mut keeper = None;
         let mut alerts = None;
         let mut trace = Trace::start_with(&common, Vec::new(), false, |start| {
+            // Everything is hooked. Before any file is made, and before any other thread begins: each has rights of its own.
+            rights::give_up(whom)?;
+            rights::try_report(&config)?;
             keeper =
                 config.record.folder.as_deref().map(|folder| recorder(folder, &config.record, start)).transpose()?;
             let flight = keeper.as_ref().map(Keeper::shared);
@@ -124,6 +140,7 @@ impl Service {
             alerts,
             notify: Notify::from_env(),
             marks: 0,
+            confined: None,
             failing: None,
             config,
         };
@@ -134,8 +151,27 @@ impl Service {
                 tracing::warn!("{error:#}");
             }
         }
-        service.trace.settle_down_for_more();
         Ok(service)
+    }
+
+    /// From here on nothing begins that is not begun again later: only that is left to it.
+    fn confine(&mut self) -> anyhow::Result<()> {
+        if !self.config.service.seccomp {
+            tracing::warn!("every system call is left to the agent: `seccomp` under [service] is false");
+            return Ok(());
+        }
+        let scope = if self.config.alerts.runs_commands() { Scope::WithCommands } else { Scope::Alone };
+        confine(scope)?;
+        self.confined = Some(scope);
+        tracing::info!(
+            "{}, the rest fails with EPERM (seccomp)",
+            match scope {
+                Scope::Alone => "the agent may do what it needs from now on, and start no process",
+                Scope::WithCommands =>
+                    "the agent and its alerts' commands may do what ordinary programs need from now on",
+            }
+        );
+        Ok(())
     }
 
     async fn follow(&mut self, signals: &Signals, mut server: Option<Server>) -> anyhow::Result<()> {

@@ -1,0 +1,175 @@
+//! Each test that confines itself runs in a process of its own, which the tests without `inside` in their names start.
+
+use std::{
+    fs, io,
+    net::{Ipv4Addr, TcpListener, ToSocketAddrs as _, UdpSocket},
+    path::Path,
+    process::{Command, Output},
+    thread,
+};
+
+use super::*;
+
+type Call = (&'static str, fn() -> libc::c_long);
+
+const NONE: usize = 0;
+
+/// What nobody may do, and asks for nothing that would change anything. Without the filter root gets another answer than EPERM.
+const FORBIDDEN: &[Call] = &[
+    ("ptrace", || unsafe { libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKDATA, 0, NONE, NONE) }),
+    ("mount", || unsafe { libc::syscall(libc::SYS_mount, NONE, NONE, NONE, 0, NONE) }),
+    ("umount", || unsafe { libc::syscall(libc::SYS_umount2, NONE, 0) }),
+    ("pivot_root", || unsafe { libc::syscall(libc::SYS_pivot_root, NONE, NONE) }),
+    ("chroot", || unsafe { libc::syscall(libc::SYS_chroot, NONE) }),
+    ("unshare", || unsafe { libc::syscall(libc::SYS_unshare, 0) }),
+    ("setns", || unsafe { libc::syscall(libc::SYS_setns, -1, 0) }),
+    ("BPF_PROG_LOAD", || unsafe { libc::syscall(libc::SYS_bpf, 5, NONE, 0) }),
+    ("BPF_MAP_CREATE", || unsafe { libc::syscall(libc::SYS_bpf, 0, NONE, 0) }),
+    ("perf_event_open", || unsafe { libc::syscall(libc::SYS_perf_event_open, NONE, 0, 0, -1, 0) }),
+    ("init_module", || unsafe { libc::syscall(libc::SYS_init_module, NONE, 0, NONE) }),
+    ("finit_module", || unsafe { libc::syscall(libc::SYS_finit_module, -1, NONE, 0) }),
+    ("kexec_load", || unsafe { libc::syscall(libc::SYS_kexec_load, 0, u64::MAX, NONE, 0) }),
+    ("reboot", || unsafe { libc::syscall(libc::SYS_reboot, 0, 0, 0, NONE) }),
+    ("swapon", || unsafe { libc::syscall(libc::SYS_swapon, NONE, 0) }),
+    ("setuid", || unsafe { libc::syscall(libc::SYS_setuid, libc::geteuid()) }),
+    ("setgroups", || unsafe { libc::syscall(libc::SYS_setgroups, -1, NONE) }),
+    ("AF_PACKET", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_PACKET, libc::SOCK_DGRAM, 0) }),
+    ("AF_VSOCK", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_VSOCK, -1, 0) }),
+    ("process_vm_readv", || unsafe { libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), NONE, 0, NONE, 0, 0) }),
+    ("open_by_handle_at", || unsafe { libc::syscall(libc::SYS_open_by_handle_at, -1, NONE, 0) }),
+    ("userfaultfd", || unsafe { libc::syscall(libc::SYS_userfaultfd, -1) }),
+    ("mknodat", || unsafe { libc::syscall(libc::SYS_mknodat, -1, NONE, 0, 0) }),
+    ("prlimit of another", || unsafe { libc::syscall(libc::SYS_prlimit64, 1, libc::RLIMIT_NOFILE, NONE, NONE) }),
+    ("clone with a namespace", || unsafe {
+        libc::syscall(libc::SYS_clone, libc::CLONE_NEWUSER | libc::CLONE_FS, NONE)
+    }),
+    ("TIOCSTI", || unsafe { libc::syscall(libc::SYS_ioctl, -1, libc::TIOCSTI, NONE) }),
+];
+
+/// What an agent that starts no process may not do either.
+const FORBIDDEN_ALONE: &[Call] = &[
+    ("execve", || unsafe { libc::syscall(libc::SYS_execve, c"/nonexistent".as_ptr(), NONE, NONE) }),
+    ("fork", || unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_SIGHAND, NONE) }),
+    ("kill", || unsafe { libc::syscall(libc::SYS_kill, libc::getpid(), 0) }),
+    ("listen", || unsafe { libc::syscall(libc::SYS_listen, -1, 0) }),
+    ("an ioctl", || unsafe { libc::syscall(libc::SYS_ioctl, -1, libc::TIOCGWINSZ, NONE) }),
+    ("PR_SET_DUMPABLE", || unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 1, 0, 0, 0) }),
+    ("mmap for both", || map(libc::PROT_WRITE | libc::PROT_EXEC)),
+    ("mprotect to run", || unsafe { libc::syscall(libc::SYS_mprotect, NONE, 0, libc::PROT_EXEC) }),
+];
+
+fn map(protection: i32) -> libc::c_long {
+    let (private, anonymous) = (libc::MAP_PRIVATE, libc::MAP_ANONYMOUS);
+    // SAFETY: new memory, which nobody uses.
+    let at = unsafe { libc::mmap(ptr::null_mut(), 4096, protection, private | anonymous, -1, 0) };
+    if at == libc::MAP_FAILED { -1 } else { 0 }
+}
+
+fn refused(call: fn() -> libc::c_long) -> bool {
+    call() == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+}
+
+/// Runs a test of this file in a process of its own.
+fn in_a_process(name: &str) -> Output {
+    let own = env::current_exe().unwrap();
+    let name = format!("agent::confine::tests::{name}");
+    Command::new(own).args(["--exact", &name, "--ignored", "--nocapture", "--test-threads=1"]).output().unwrap()
+}
+
+fn passes(name: &str) {
+    let output = in_a_process(name);
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && text.contains("1 passed"), "{}: {text}", output.status);
+}
+
+/// Every call that is refused under the filter, and, where this is root, was not before.
+fn forbids(scope: Scope, calls: &[Call]) {
+    // SAFETY: no preconditions.
+    if unsafe { libc::geteuid() } == 0 {
+        let before: Vec<_> = calls.iter().filter(|(_, call)| refused(*call)).map(|(name, _)| name).collect();
+        assert!(before.is_empty(), "refused by others already: {before:?}");
+    }
+    let (told, heard) = std::sync::mpsc::channel();
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let elder = thread::spawn(move || {
+        wait.recv().unwrap();
+        told.send(refused(FORBIDDEN[1].1)).unwrap();
+    });
+    confine(scope).unwrap();
+    let passed: Vec<_> = calls.iter().filter(|(_, call)| !refused(*call)).map(|(name, _)| name).collect();
+    assert!(passed.is_empty(), "{scope:?} lets through: {passed:?}");
+    go.send(()).unwrap();
+    assert!(heard.recv().unwrap(), "a thread from before the filter");
+    elder.join().unwrap();
+    assert!(thread::spawn(|| refused(FORBIDDEN[1].1)).join().unwrap(), "a thread from after it");
+    // SAFETY: no such call exists, and none newer than the list is to be told apart from it.
+    assert_eq!((unsafe { libc::syscall(500) }, io::Error::last_os_error().raw_os_error()), (-1, Some(libc::ENOSYS)));
+}
+
+/// What exporters, spools and resolvers do.
+fn works_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b");
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    fs::write(&path, "x").unwrap();
+    fs::copy(&path, folder.path().join("c")).unwrap();
+    fs::rename(&path, folder.path().join("d")).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    // A name goes through the resolver, whatever that loads.
+    drop(("localhost", 80).to_socket_addrs());
+    drop(("no-such-host.invalid", 80).to_socket_addrs());
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();
+    assert!(fs::read_link("/proc/self/exe").is_ok() && fs::read_to_string("/proc/1/cgroup").is_ok());
+    assert!(Path::new("/proc/self/status").exists());
+    drop(fs::remove_dir_all(folder.path()));
+    assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
+}
+
+#[test]
+#[ignore = "confines its process: the next one starts it"]
+fn inside_alone() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    forbids(Scope::Alone, &[FORBIDDEN, FORBIDDEN_ALONE].concat());
+    works_on();
+    let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    assert_eq!(listener.accept().unwrap().1, client.local_addr().unwrap());
+    assert!(Command::new("/bin/true").status().is_err(), "no process is started");
+}
+
+#[test]
+fn an_agent_without_commands_does_its_work_and_nothing_else() {
+    passes("inside_alone");
+}
+
+#[test]
+#[ignore = "confines its process: the next one starts it"]
+fn inside_with_commands() {
+    forbids(Scope::WithCommands, FORBIDDEN);
+    works_on();
+    let script =
+        "a=$(echo x | cat) && test $a = x && date && ls / && sleep 0.01 && mkdir $0/m && cp -r $0/m $0/n && rm -r $0/n";
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new("/bin/sh").args(["-c", script]).arg(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // It holds for commands too, and so does `no_new_privs`.
+    let script = "unshare --uts true; grep -E 'NoNewPrivs|^Seccomp:' /proc/self/status";
+    let output = Command::new("/bin/sh").args(["-c", script]).output().unwrap();
+    let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(told.contains("NoNewPrivs:\t1") && told.contains("Seccomp:\t2"), "{told}");
+    assert!(!complaint.is_empty(), "a command could unshare");
+}
+
+#[test]
+fn commands_of_alerts_are_ordinary_programs_and_no_more() {
+    passes("inside_with_commands");
+}
+
+#[test]
+fn the_filter_exists_for_every_machine_that_it_can_be_made_for() {
+    for scope in [Scope::Alone, Scope::WithCommands] {
+        let [absent, listed] = programs(scope).unwrap();
+        // The kernel takes at most so many instructions (BPF_MAXINSNS, include/uapi/linux/bpf_common.h, v6.12).
+        assert!(!absent.is_empty() && absent.len() <= 4096 && listed.len() <= 4096, "{}", listed.len());
+    }
+}
