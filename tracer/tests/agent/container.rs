@@ -10,7 +10,7 @@ use crate::{
     rights::tools,
     service::{Agent, configure},
     support::{self, FDTIDE, fixture::ARENAS, line::number},
-    world::{AGENT, UNIT, UNIT_NUMBERS, capabilities, folder_of, status, target},
+    world::{UNIT, UNIT_NUMBERS, capabilities, folder_of, status, target},
 };
 
 /// What a runtime does: namespaces, a minimal tree without tracefs or debugfs, root without capabilities but the given.
@@ -76,7 +76,7 @@ fn in_a_pid_namespace_of_its_own_it_says_what_its_container_lacks() {
     if !tools() {
         return;
     }
-    let folder = folder_of(AGENT);
+    let folder = folder_of(0);
     configure(folder.path(), "");
     let mut command = contained(folder.path(), &["--pid", "--fork", "--kill-child"], "own");
     let output = command.output().expect("it starts");

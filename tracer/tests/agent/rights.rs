@@ -60,10 +60,7 @@ fn all_of_it_works_as_the_unit_runs_it() {
     poll(20, "the dump", || (agent.status().recorder.expect("a recorder").dumps > 0).then_some(()));
     let dump = agent.ask(&Request::Dump).path.expect("a path");
     agrees(&report_of(Path::new(&dump)), fixture.pid(), &line);
-    let high = format!(
-        "fdtide_high_water_descriptors{{comm=\"of-another-user\",container=\"\"}} {}",
-        number(&line, "high_water")
-    );
+    let high = format!("fdtide_high_water_descriptors{{comm=\"of-another-user\"}} {}", number(&line, "high_water"));
     poll(20, "the endpoint has the mark", || metrics(port).lines().any(|line| line == high).then_some(()));
     agent.reload(&config.replace("[record]", "[log]\nlevel = \"debug\"\n[record]"));
     agent.until_logged("read the configuration again");
