@@ -1,5 +1,7 @@
 //! A look at every step at which a fixture stands still: no figure may be off by one.
 
+use fdtide::probe::{Choice, LoadOptions, Session};
+
 /// One test for each fixture, with one or more ways to run it.
 macro_rules! steps {
     ($($test:ident: $name:literal $([$($arg:literal),*])*;)*) => {
@@ -35,4 +37,13 @@ steps! {
     case_22_a_killed_holder_agrees: "fd-case" ["22"];
     case_26_a_program_that_probes_its_limit_agrees: "fd-case" ["26"];
     execs_one_after_the_other_agree: "exec-loop" ["--execs", "50", "--hold", "20"];
+}
+
+#[test]
+fn case_00_every_hook_of_the_backend_has_its_place() {
+    let Some(_kernel) = crate::support::kernel() else { return };
+    let session = Session::open(Choice::from_env(), &LoadOptions::default()).expect("a session");
+    let hooks = session.backend().hooks().iter().map(|hook| hook.program);
+    let without: Vec<_> = hooks.filter(|program| !session.attached().contains(program)).collect();
+    assert!(without.is_empty(), "{without:?} on this kernel");
 }

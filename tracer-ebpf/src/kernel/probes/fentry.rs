@@ -2,7 +2,7 @@
 //!
 //! Prototypes are those of fs/file.c, v6.1 to v7.2; a return value follows the arguments.
 
-use aya_ebpf::{EbpfContext as _, macros::fexit, programs::FExitContext};
+use aya_ebpf::{EbpfContext as _, helpers::generated::bpf_get_func_ret, macros::fexit, programs::FExitContext};
 
 use crate::kernel::{
     handlers::{ANYWHERE, poked},
@@ -68,9 +68,12 @@ pub fn fentry_alloc(ctx: FExitContext) -> i32 {
 /// `struct file *alloc_empty_file(int flags, const struct cred *cred)`
 #[fexit(function = "alloc_empty_file")]
 pub fn fentry_new_file(ctx: FExitContext) -> i32 {
-    let ret = ctx.arg::<*const u8>(2) as i64;
-    if is_table_error(ret) {
-        refused(Program::NewFile, ret);
+    // As an argument it has the type of a file, and 6.1 lets no such pointer be held against a number.
+    let mut ret = 0;
+    // SAFETY: the context of this very program, and room for the value.
+    let read = unsafe { bpf_get_func_ret(ctx.as_ptr(), &raw mut ret) };
+    if read == 0 && is_table_error(ret as i64) {
+        refused(Program::NewFile, ret as i64);
     }
     0
 }
