@@ -147,6 +147,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("object_store::", &["src/segment"]),
     ("ratatui::", &["src/tui", "src/cli/terminal.rs"]),
     ("tracing_subscriber::", &["src/agent/logs.rs"]),
+    ("seccompiler::", &["src/agent/confine"]),
     ("sd_notify::", &["src/agent/notify.rs"]),
     ("askama::", &["src/sink/html"]),
     ("globset::", &["src/target"]),

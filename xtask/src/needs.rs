@@ -79,7 +79,7 @@ const READERS: &[&str] = &[
 ];
 
 /// In the order in which they must be installed.
-pub const NEEDS: [Need; 17] = [
+pub const NEEDS: [Need; 18] = [
     need(Purpose::Build, "C linker", || says("cc", "--version"), Source::Apt(&["gcc", "libc6-dev"]), "install gcc"),
     need(
         Purpose::Ebpf,
@@ -145,6 +145,13 @@ pub const NEEDS: [Need; 17] = [
         Source::Apt(&["prometheus"]),
         "install Prometheus, with promtool",
     ),
+    optional(need(
+        Purpose::Test,
+        "systemd-analyze",
+        || says("systemd-analyze", "--version"),
+        Source::Apt(&["systemd"]),
+        "install systemd",
+    )),
     optional(need(
         Purpose::Test,
         "python3",

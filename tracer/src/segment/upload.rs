@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use caps::{CapSet, Capability, CapsHashSet, errors::CapsError};
 use object_store::{ObjectStoreExt as _, PutPayload};
 use serde::Serialize;
 
@@ -78,9 +79,21 @@ pub(super) struct Uploader {
     pub status: Shared,
 }
 
+/// It talks to a network. Of root's rights it keeps the one that lets it into a spool of somebody else's.
+fn give_up_rights() -> Result<(), CapsError> {
+    let mut left = caps::read(None, CapSet::Permitted)?;
+    left.retain(|capability| *capability == Capability::CAP_DAC_OVERRIDE);
+    caps::set(None, CapSet::Inheritable, &CapsHashSet::new())?;
+    caps::set(None, CapSet::Effective, &left)?;
+    caps::set(None, CapSet::Permitted, &left)
+}
+
 impl Uploader {
     /// Works until it is told to end.
     pub(super) fn run(&self, orders: &Receiver<Order>) {
+        if let Err(error) = give_up_rights() {
+            log::warn!("the thread that sends segments keeps rights that it does not need: {error}");
+        }
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
             Err(error) => return self.trouble(&format!("failed to start a runtime for segments: {error}")),

@@ -16,6 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use caps::CapSet;
+
 use super::{Alert, Cause};
 use crate::agent::{
     config::{self, Webhook},
@@ -116,6 +118,14 @@ impl Senders {
 }
 
 fn work(job: &Job, waiting: &Mutex<Receiver<Alert>>, counted: &Counted) {
+    if job.on_failure.is_empty() && job.on_headroom.is_empty() {
+        // It talks to a network, and ends no command: it needs no rights, whatever the others have.
+        for set in [CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
+            if let Err(error) = caps::clear(None, set) {
+                tracing::warn!("a thread for alerts keeps rights that it does not need: {error}");
+            }
+        }
+    }
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(alert) = next else { return };

@@ -6,6 +6,7 @@ mod reload;
 mod rights;
 mod service;
 mod setup;
+mod start;
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path, process::ExitCode};
 
@@ -26,7 +27,7 @@ pub(super) fn agent(args: &AgentArgs) -> ExitCode {
         Err(error) => return fail::report(&error, fail::OTHER),
     };
     let logs = Logs::start(config.log.level);
-    match service::serve(&args.config, config, logs) {
+    match start::serve(&args.config, config, logs) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error:#}");
