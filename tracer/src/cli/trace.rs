@@ -53,6 +53,8 @@ pub(super) struct Trace {
     /// When the hooks were last asked whether they missed anything.
     checked: Instant,
     checked_ns: u64,
+    /// When records were last waited for to the end.
+    turned: Instant,
     lag: Duration,
     /// The reader of streamed results has gone.
     deaf: bool,
@@ -138,6 +140,7 @@ impl Trace {
             output,
             checked: Instant::now(),
             checked_ns: boot_ns(),
+            turned: Instant::now(),
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
             kept: None,
@@ -306,10 +309,13 @@ impl Trace {
 
     /// Waits for records and takes them.
     pub(super) async fn records(&mut self) -> anyhow::Result<()> {
+        // From the last turn on: who gives this up to do something else, and comes back, does not wait anew.
+        let until = self.turned + self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag));
         tokio::select! {
             ready = self.ring.readable() => ready.context("failed to wait for records")?.clear_ready(),
-            () = tokio::time::sleep(self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag))) => {}
+            () = tokio::time::sleep_until(until.into()) => {}
         }
+        self.turned = Instant::now();
         self.take()?;
         self.targets.tend(&mut self.session)?;
         self.await_first()?;

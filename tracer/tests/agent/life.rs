@@ -73,8 +73,11 @@ fn what_fails_is_alerted_once_and_dump_and_report_say_what_the_fixture_counted()
     let line = step(&mut target, "in-flight");
     let (ok, failed) = (number(&line, "expect.ok"), number(&line, "expect.failed"));
     assert!(ok > 0 && failed > 1, "{line}");
-    poll(20, "the alert", || (agent.status().alerts.sent > 0).then_some(()));
+    let told = poll(20, "the alert", || Some(agent.status().alerts).filter(|alerts| alerts.sent + alerts.failed > 0));
+    assert_eq!(told.failed, 0, "{}", agent.log());
 
+    // The fixture hears of an exec a moment before the kernel tells it.
+    poll(20, "the execs", || (agent.status().execs >= ok).then_some(()));
     let dump = agent.ask(&Request::Dump).path.expect("a path");
     let dumped = report_of(Path::new(&dump));
     agrees(&dumped, target.pid(), &line);
