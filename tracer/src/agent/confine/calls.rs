@@ -98,6 +98,7 @@ pub(super) const AGENT: &[c_long] = &[
     libc::SYS_socketpair,
     // Threads, signals, and what it asks of itself.
     libc::SYS_capget,
+    libc::SYS_capset,
     libc::SYS_exit,
     libc::SYS_exit_group,
     libc::SYS_get_robust_list,
@@ -113,7 +114,6 @@ pub(super) const AGENT: &[c_long] = &[
     libc::SYS_getrusage,
     libc::SYS_gettid,
     libc::SYS_getuid,
-    libc::SYS_pidfd_open,
     libc::SYS_restart_syscall,
     libc::SYS_rseq,
     libc::SYS_rt_sigaction,
@@ -129,6 +129,7 @@ pub(super) const AGENT: &[c_long] = &[
     libc::SYS_sysinfo,
     libc::SYS_tgkill,
     libc::SYS_times,
+    libc::SYS_tkill,
     libc::SYS_uname,
     // Numbers that libc has no names for: futex_waitv, futex_wake, futex_wait, futex_requeue.
     449,
@@ -168,7 +169,6 @@ pub(super) const AGENT_OLD: &[c_long] = &[];
 /// What ordinary programs do beside that.
 pub(super) const COMMANDS: &[c_long] = &[
     // Processes.
-    libc::SYS_capset,
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_getgroups,
@@ -177,14 +177,15 @@ pub(super) const COMMANDS: &[c_long] = &[
     libc::SYS_getpriority,
     libc::SYS_getsid,
     libc::SYS_kill,
+    libc::SYS_pidfd_open,
     libc::SYS_pidfd_send_signal,
     libc::SYS_prctl,
     libc::SYS_seccomp,
     libc::SYS_set_tid_address,
     libc::SYS_setitimer,
     libc::SYS_setpgid,
+    libc::SYS_setpriority,
     libc::SYS_setsid,
-    libc::SYS_tkill,
     libc::SYS_wait4,
     libc::SYS_waitid,
     // Files.
