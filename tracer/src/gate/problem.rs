@@ -43,25 +43,37 @@ pub struct Raw {
 impl Raw {
     /// In its text. The text may be longer than what was read, and the span is one in the whole of it.
     pub fn within(self, origin: &str, text: &str) -> Box<Problem> {
-        // Control characters would act on the terminal of whoever reads the message; tabs and line ends are the text's own.
-        let clean: String =
-            text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect();
+        let clean: String = text.chars().map(|c| if acts(c) { ' ' } else { c }).collect();
         let text = if clean.len() == text.len() { clean } else { text.escape_debug().to_string() };
         let start = floor(&text, self.span.start);
         let end = floor(&text, self.span.end).max(start);
         let before = text.get(..start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         Box::new(Problem {
-            message: self.message,
-            label: self.label,
-            help: self.help,
-            origin: origin.to_owned(),
+            message: shown(&self.message),
+            label: shown(&self.label),
+            help: shown(&self.help),
+            origin: shown(origin),
             line: before.matches('\n').count() + 1,
             column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
             source_text: text,
             span: start..end,
         })
     }
+}
+
+/// Control characters would act on the terminal of whoever reads the message; tabs and line ends are the text's own.
+fn acts(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
+}
+
+/// A message that quotes what was written: with an escape in the text, it has what the escape stands for.
+fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if acts(c) { out.extend(c.escape_debug()) } else { out.push(c) }
+    }
+    out
 }
 
 /// The nearest boundary of a character at or before a place.
@@ -104,5 +116,15 @@ mod tests {
         assert_eq!(raw(90..95).within("x", "ab").column, 3);
         assert_eq!(raw(1..2).within("x", "é").column, 1);
         assert!(!raw(0..1).within("x", "\x1b[2J").render().contains('\x1b'));
+    }
+
+    #[test]
+    fn what_a_message_quotes_does_not_act_on_the_terminal() {
+        let quoted = Raw { message: "unknown `a\x1b[2J`".into(), help: "not `\u{9b}`".into(), ..raw(0..1) };
+        let problem = quoted.within("f\x07.toml", "\"a\\u001b[2J\"");
+        assert!(problem.to_string().contains(r"unknown `a\u{1b}[2J`"), "{problem}");
+        for told in [problem.to_string(), problem.render()] {
+            assert!(!told.chars().any(acts), "{told:?}");
+        }
     }
 }

@@ -127,7 +127,8 @@ pub fn cause(failure: &Failure, highest: Option<u32>) -> Cause {
         Errno::EMFILE => {
             // One free number is none for a syscall that needs two.
             let short = failure.syscall.needs() - 1;
-            let full = lowest_free.is_some_and(|free| free >= soft) || in_use + short >= soft || live + short >= soft;
+            let taken = |numbers: u32| numbers.saturating_add(short) >= soft;
+            let full = lowest_free.is_some_and(|free| free >= soft) || taken(in_use) || taken(live);
             let never_full = highest.is_some_and(|highest| highest.saturating_add(1 + short) < soft);
             match lowest_free {
                 _ if full => Cause::TableFull,

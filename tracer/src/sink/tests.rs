@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::model::testing::sample;
+use crate::model::{Report, testing::sample};
 use crate::sink::{fields, json, jsonl, text};
 
 fn paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
@@ -35,7 +35,7 @@ fn known(path: &str) -> bool {
     })
 }
 
-fn json_of(report: &crate::model::Report) -> Value {
+fn json_of(report: &Report) -> Value {
     let mut bytes = Vec::new();
     json::write(report, &mut bytes).unwrap();
     assert!(bytes.ends_with(b"}\n"));
@@ -164,6 +164,22 @@ fn a_report_that_was_written_is_read_back_whole() {
 }
 
 #[test]
+fn numbers_are_read_back_to_their_last_digit() {
+    let mut report =
+        sample::all().into_iter().find(|report| report.tables.iter().any(|t| !t.failures.is_empty())).unwrap();
+    let row = report.tables.iter_mut().flat_map(|table| &mut table.failures).next().unwrap();
+    // One that is read as its neighbour where digits are not read with care.
+    row.per_second = Some(0.000_909_496_384_334_396_1);
+    let bytes = |report: &Report| {
+        let mut bytes = Vec::new();
+        json::write(report, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    let first = bytes(&report);
+    assert_eq!(bytes(&json::read(first.as_bytes()).unwrap()), first);
+}
+
+#[test]
 fn what_is_no_report_is_told_by_what_it_is() {
     let said = |text: &str| json::read(text.as_bytes()).unwrap_err().to_string();
     assert_eq!(said("{"), "no JSON");
@@ -172,7 +188,7 @@ fn what_is_no_report_is_told_by_what_it_is() {
     assert_eq!(said(r#"{"schema":"fdtide.report/1"}"#), "no whole report");
 }
 
-fn text_of(report: &crate::model::Report) -> String {
+fn text_of(report: &Report) -> String {
     let mut bytes = Vec::new();
     text::write(report, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
@@ -191,7 +207,7 @@ fn text_fits_a_screen_and_has_nothing_a_terminal_obeys() {
 }
 
 /// Compares with the text beside this file; `FDTIDE_BLESS=1` writes it.
-fn golden(name: &str, report: &crate::model::Report) {
+fn golden(name: &str, report: &Report) {
     let path = format!("{}/src/sink/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = text_of(report);
     if std::env::var_os("FDTIDE_BLESS").is_some() {

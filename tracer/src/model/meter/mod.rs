@@ -169,9 +169,9 @@ impl Meter {
     /// An exec has left so many descriptors of a table that its process keeps.
     pub(super) fn exec_closed(&mut self, before: &Head, live: u32, at_ns: u64) {
         let Some(booked) = self.tables.get_mut(&before.id).filter(|booked| booked.begun) else { return };
-        let after = before.closes + u64::from(before.live.saturating_sub(live));
+        let after = before.closes.saturating_add(u64::from(before.live.saturating_sub(live)));
         booked.live = live;
-        self.sets.at(booked.place, at_ns).figures.closes.exec += grown(&mut booked.closes, after);
+        add(&mut self.sets.at(booked.place, at_ns).figures.closes.exec, grown(&mut booked.closes, after));
     }
 
     /// A crest has ended with its table: the kernel does not count those.
@@ -185,7 +185,7 @@ impl Meter {
     pub(super) fn ended(&mut self, table: TableId, at_ns: u64) {
         let Some(booked) = self.tables.remove(&table) else { return };
         let set = self.sets.at(booked.place, at_ns);
-        set.figures.closes.exit += u64::from(booked.live);
+        add(&mut set.figures.closes.exit, booked.live.into());
         set.tables = set.tables.saturating_sub(1);
     }
 
@@ -193,7 +193,7 @@ impl Meter {
     pub(super) fn removed(&mut self, table: TableId, at_ns: u64) {
         let Some(booked) = self.tables.remove(&table) else { return };
         let set = self.sets.at(booked.place, at_ns);
-        set.figures.closes.removed += u64::from(booked.live);
+        add(&mut set.figures.closes.removed, booked.live.into());
         set.tables = set.tables.saturating_sub(1);
     }
 
@@ -239,17 +239,22 @@ impl Booked {
         let figures = &mut set.figures;
         if !std::mem::replace(&mut self.begun, true) {
             // What was there at first sight of the table follows from any later look.
-            let first = (u64::from(head.live) + head.closes).saturating_sub(head.installs);
+            let first = head.closes.saturating_add(head.live.into()).saturating_sub(head.installs);
             let installs = &mut figures.installs;
-            *(if head.seeded { &mut installs.found } else { &mut installs.inherited }) += first;
+            add(if head.seeded { &mut installs.found } else { &mut installs.inherited }, first);
         }
         self.at_ns = at_ns;
         self.live = head.live;
-        figures.installs.opened += grown(&mut self.installs, head.installs);
-        figures.closes.closed += grown(&mut self.closes, head.closes);
+        add(&mut figures.installs.opened, grown(&mut self.installs, head.installs));
+        add(&mut figures.closes.closed, grown(&mut self.closes, head.closes));
         figures.bad_closes += u64::from(head.bad_closes.saturating_sub(self.bad_closes));
         self.bad_closes = self.bad_closes.max(head.bad_closes);
     }
+}
+
+/// Adds to a sum. Only a damaged recording has figures that come to more than fits; the sum then stays at the most.
+fn add(sum: &mut u64, by: u64) {
+    *sum = sum.saturating_add(by);
 }
 
 /// Raises a cumulative figure, and tells by how much.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::event::Name;
 use crate::model::failure::Cause;
+use crate::model::meter::add;
 use crate::model::meter::buckets::Distribution;
 use crate::model::meter::recent::Recent;
 
@@ -104,13 +105,13 @@ impl Figures {
         self.execs += other.execs;
         self.windows.merge(&other.windows);
         self.children.merge(&other.children);
-        self.installs.opened += other.installs.opened;
-        self.installs.inherited += other.installs.inherited;
-        self.installs.found += other.installs.found;
-        self.closes.closed += other.closes.closed;
-        self.closes.exec += other.closes.exec;
-        self.closes.exit += other.closes.exit;
-        self.closes.removed += other.closes.removed;
+        add(&mut self.installs.opened, other.installs.opened);
+        add(&mut self.installs.inherited, other.installs.inherited);
+        add(&mut self.installs.found, other.installs.found);
+        add(&mut self.closes.closed, other.closes.closed);
+        add(&mut self.closes.exec, other.closes.exec);
+        add(&mut self.closes.exit, other.closes.exit);
+        add(&mut self.closes.removed, other.closes.removed);
         self.bad_closes += other.bad_closes;
         self.crests += other.crests;
         self.orphans += other.orphans;

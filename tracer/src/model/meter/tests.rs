@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use crate::event::{Container, Errno, Event, Kind, Name, Reason, Seen};
+use crate::event::{Container, Errno, Event, Failure, Head, Kind, Name, Reason, Seen, Syscall};
 use crate::model::meter::{Figures, MeterOptions, Reading, SetRow};
 use crate::model::report::{Report, TableState};
 use crate::model::testing::sim::{SETTLE_NS, Sim};
-use crate::model::testing::{MS, sample};
+use crate::model::testing::{EMFILE, MS, head, sample, snapshot};
 use crate::model::tests::{Step, random_run_with};
 use crate::model::{Cause, Model, Options};
 
@@ -318,4 +318,24 @@ proptest! {
         let reading = model.reading(&[], sim.now).unwrap();
         prop_assert!(reading.sets.len() <= 4);
     }
+}
+
+#[test]
+fn figures_that_no_kernel_has_stay_at_the_most() {
+    let mut model = metered(MeterOptions::default());
+    for id in 1..=2 {
+        model.apply(&snapshot(MS, head(id, 8)));
+        let failure = Failure {
+            in_use: u32::MAX,
+            live: u32::MAX,
+            count: u32::MAX,
+            syscall: Syscall { nr: 22, ..EMFILE.syscall },
+            ..EMFILE
+        };
+        let (installs, closes) = (u64::MAX, u64::MAX);
+        model.apply(&snapshot(2 * MS, Head { installs, closes, failures: vec![failure], ..head(id, 8) }));
+    }
+    let total = model.reading(&[], 3 * MS).unwrap().total();
+    assert_eq!((total.installs.opened, total.closes.closed), (u64::MAX, u64::MAX));
+    assert_eq!(total.failures.iter().map(|row| row.count).sum::<u64>(), 2 * u64::from(u32::MAX));
 }
