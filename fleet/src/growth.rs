@@ -4,23 +4,38 @@ use crate::{dialect::quoted, sql};
 
 /// The query. A level is what a table came to rest at: in each spawn window of the spawner, and at each look at a table in
 /// use. Tables are told apart by `what`, because a spawner's levels come per exec and the others per segment.
+///
+/// What stands first in a join is held in memory by DataFusion, so it is what has few rows.
 pub fn sql(by: &[String], mark: &str, during: &str) -> String {
     let (list, keys) = (sql::list(by, ""), sql::list(by, "growing."));
     let join: Vec<String> = by.iter().map(|column| format!("growing.{column} = levels.{column}")).collect();
     let join = join.join(" and ");
+    let table: Vec<String> = by
+        .iter()
+        .map(String::as_str)
+        .chain(["what", "machine", "boot_id", "trace", "table_id"])
+        .map(str::to_owned)
+        .collect();
+    let same: Vec<String> = table.iter().map(|column| format!("found.{column} = spans.{column}")).collect();
+    let (same, of, table) = (same.join(" and "), sql::list(&table, "spans."), sql::list(&table, ""));
     [
         levels(by, mark, during),
+        // Of each table: a join of few tables with all levels, and no sort of all levels.
         format!(
-            "ranked as (\n  select {list}, what, machine, boot_id, trace, table_id, level, after_mark,\n    \
-             row_number() over (\n      partition by {list}, what, machine, boot_id, trace, table_id, after_mark order by boot_ns, seq\n    \
-             ) as nth,\n    count(*) over (\n      partition by {list}, what, machine, boot_id, trace, table_id, after_mark\n    \
-             ) as n\n  from found\n)"
+            "spans as (\n  select {table}, count(*) as n, min(boot_ns) as first_ns, max(boot_ns) as last_ns\n  \
+             from found where after_mark = 1\n  group by {table}\n)"
         ),
-        // Of each table that was seen twice after the mark.
         format!(
-            "tables as (\n  select {list}, what, machine, boot_id, trace, table_id, max(n) as n,\n    \
-             max(case when nth = 1 then level end) as first_level, max(case when nth = n then level end) as last_level\n  \
-             from ranked where after_mark = 1\n  group by {list}, what, machine, boot_id, trace, table_id\n)"
+            "edges as (\n  select {of}, spans.n, found.level,\n    \
+             row_number() over (partition by {of} order by found.boot_ns, found.seq) as nth,\n    \
+             row_number() over (partition by {of} order by found.boot_ns desc, found.seq desc) as from_last\n  \
+             from spans join found on {same}\n  \
+             where found.after_mark = 1 and (found.boot_ns = spans.first_ns or found.boot_ns = spans.last_ns)\n)"
+        ),
+        format!(
+            "tables as (\n  select {table}, max(n) as n,\n    \
+             max(case when nth = 1 then level end) as first_level, max(case when from_last = 1 then level end) as last_level\n  \
+             from edges\n  group by {table}\n)"
         ),
         format!(
             "growing as (\n  select {list}, what, count(*) as tables,\n    \
@@ -51,9 +66,9 @@ fn levels(by: &[String], mark: &str, during: &str) -> String {
             })
             .collect();
         format!(
-            "  select {}, '{what}' as what, segments.host as machine, boot_id, trace, {table} as table_id,\n    \
+            "  select {}, '{what}' as what, segments.host as machine, boot_id, trace, coalesce({table}, -1) as table_id,\n    \
              boot_ns, coalesce(seq, 0) as seq, {level} as level, case when time >= marked.marked_at then 1 else 0 end as after_mark\n  \
-             from segments join marked on segments.host = marked.host\n  where type = '{kind}' and {level} is not null{during}",
+             from marked join segments on segments.host = marked.host\n  where type = '{kind}' and {level} is not null{during}",
             columns.join(", ")
         )
     };

@@ -100,14 +100,24 @@ struct Words {
 impl Fleet {
     /// Writes the segments below a folder and tells what is true of them.
     pub fn write(&self, folder: &Path) -> Truth {
-        let mut truth = Truth::default();
         let names = |(spawner, program, ..): (&str, &str, u32, u32, u32)| {
             (Name::from(spawner), Name::from(program), Name::from(format!("/usr/bin/{program}").as_str()))
         };
         let kinds = [(Kind::File, 3), (Kind::Pipe, 4)].into_iter().collect();
         let words =
             Words { programs: PROGRAMS.into_iter().map(names).collect(), kinds, container: Some(Name::from("4f1c")) };
-        (0..self.hosts).for_each(|host| self.host(host, folder, &words, &mut truth));
+        let mut truth = Truth::default();
+        // Hosts are independent of each other, so that each thread takes its share.
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+        let share = |first: u64| {
+            let mut own = Truth::default();
+            (first..self.hosts).step_by(threads as usize).for_each(|host| self.host(host, folder, &words, &mut own));
+            own
+        };
+        std::thread::scope(|scope| {
+            let shares: Vec<_> = (0..threads).map(|first| scope.spawn(move || share(first))).collect();
+            shares.into_iter().for_each(|own| truth.add(own.join().expect("hosts are written")));
+        });
         truth
     }
 
@@ -280,6 +290,30 @@ fn failure(at_ns: u64, count: u64, soft: u32) -> FailureRow {
 }
 
 impl Truth {
+    /// Adds what is true of other hosts.
+    fn add(&mut self, other: Truth) {
+        for (program, counts) in other.windows {
+            let own = self.windows.entry(program).or_default();
+            counts.into_iter().for_each(|(value, n)| *own.entry(value).or_insert(0) += n);
+        }
+        self.histograms.extend(other.histograms);
+        for (owner, left) in other.headroom {
+            let least = self.headroom.entry(owner).or_insert(u32::MAX);
+            *least = left.min(*least);
+        }
+        other.execs.into_iter().for_each(|(program, n)| *self.execs.entry(program).or_insert(0) += n);
+        for (what, (execs, times)) in other.failed {
+            let sum = self.failed.entry(what).or_insert((0, 0));
+            (sum.0, sum.1) = (sum.0 + execs, sum.1 + times);
+        }
+        for (spawner, [before, after]) in other.settled {
+            let own = self.settled.entry(spawner).or_default();
+            own[0].extend(before);
+            own[1].extend(after);
+        }
+        (self.bytes, self.segments) = (self.bytes + other.bytes, self.segments + other.segments);
+    }
+
     /// Quantiles by the definition itself: the values in order, the least that so many of 100 do not exceed. Values that a
     /// histogram does not tell exactly are given as it gives them.
     pub fn brute(&self, program: &str) -> Quantiles {
