@@ -62,6 +62,13 @@ pub fn environment(verb: Option<&str>) -> Vec<(&'static str, &'static str)> {
             "Path of a kernel object to load in place of the built-in one; for development.",
         ));
     }
+    if verb.is_none() || does == Some(Does::Traces) {
+        rows.push((
+            "FDTIDE_HOST",
+            "The name of the machine in everything that is written, in the place of the kernel's: in a pod that is the \
+             pod's.",
+        ));
+    }
     if matches!(verb, None | Some("run" | "check")) {
         rows.push(("GITHUB_STEP_SUMMARY", "Where --verdict summary goes if it names no file."));
     }

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    build_ebpf, paths, sh,
+    build_ebpf, deploy, paths, sh,
     steps::{Steps, Tally},
     toolchain::parse_version,
 };
@@ -28,6 +28,7 @@ pub fn add(steps: &mut Steps) {
         .step("licences, bans, sources", || passes(&mut sh::cargo(&["deny", "check", "licenses", "bans", "sources"])?));
     steps.step("advisories", advisories);
     steps.step("no machine paths", paths::check);
+    deploy::add(steps);
     steps.step("minimum Rust version", msrv);
     steps.step("kernel object's record", || build_ebpf::check_record().map(|()| Tally::PASSED));
 }

@@ -9,6 +9,7 @@ mod bench;
 mod build_ebpf;
 mod chart;
 mod demo;
+mod deploy;
 mod dist;
 mod fleet_sim;
 mod fuzz;

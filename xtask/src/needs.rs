@@ -11,6 +11,9 @@ pub const BPF_LINKER: &str = "0.13.0";
 pub const CARGO_DENY: &str = "0.20.2";
 pub const CARGO_FUZZ: &str = "0.13.2";
 
+/// Linked against nothing, so that a program runs on any distribution.
+pub const STATIC: &str = "x86_64-unknown-linux-musl";
+
 /// What a thing is needed for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -22,6 +25,8 @@ pub enum Purpose {
     Fuzz,
     /// Building and running the tool at all.
     Build,
+    /// What is given out: static programs, the package, and its trial.
+    Dist,
 }
 
 /// How to get a thing.
@@ -34,6 +39,8 @@ pub enum Source {
     Python(&'static [&'static str]),
     /// A component of rustup's toolchain in use.
     Component(&'static str),
+    /// A platform of rustup's toolchain in use.
+    Target(&'static str),
 }
 
 pub struct Need {
@@ -64,11 +71,14 @@ const fn optional(need: Need) -> Need {
 
 /// What recordings, exports and verdicts are read with in tests: the newest at the time of writing.
 const READERS: &[&str] = &[
+    // Schemas of GitHub's and GitLab's jobs, and of Kubernetes.
+    "check-jsonschema==0.39.0",
     "duckdb==2.0.1",
     // Grafana's own types; the newest of its versions that there are.
     "grafana-foundation-sdk==1769699379!11.6.0",
     "hdrhistogram==0.10.8",
     "junitparser==5.0.3",
+    "kubernetes-validate==1.37.0",
     // An S3 for segments.
     "moto[server,s3]==5.2.5",
     "perfetto==0.59.1",
@@ -79,7 +89,7 @@ const READERS: &[&str] = &[
 ];
 
 /// In the order in which they must be installed.
-pub const NEEDS: [Need; 18] = [
+pub const NEEDS: [Need; 13] = [
     need(Purpose::Build, "C linker", || says("cc", "--version"), Source::Apt(&["gcc", "libc6-dev"]), "install gcc"),
     need(
         Purpose::Ebpf,
@@ -161,13 +171,48 @@ pub const NEEDS: [Need; 18] = [
     )),
     optional(need(
         Purpose::Test,
-        "polars, DuckDB, HdrHistogram, junitparser, moto, sqlglot, Perfetto's and Grafana's bindings for Python",
+        "polars, DuckDB, HdrHistogram, junitparser, moto, sqlglot, schemas, Perfetto's and Grafana's bindings for Python",
         || crate::python::found(READERS),
         Source::Python(READERS),
         "see why pip failed to install them",
     )),
     optional(need(Purpose::Test, "node", || says("node", "--version"), Source::Apt(&["nodejs"]), "install Node.js")),
     optional(need(Purpose::Test, "postgres", postgres, Source::Apt(&["postgresql"]), "install a PostgreSQL server")),
+    optional(need(
+        Purpose::Dist,
+        "C compiler for static programs",
+        || says("musl-gcc", "--version"),
+        Source::Apt(&["musl-tools"]),
+        "install musl's gcc",
+    )),
+    optional(need(
+        Purpose::Dist,
+        "Rust's library for static programs",
+        || toolchain::library(STATIC),
+        Source::Target(STATIC),
+        "add the platform to this toolchain",
+    )),
+    optional(need(
+        Purpose::Dist,
+        "dpkg-dev",
+        || says("dpkg-shlibdeps", "--version"),
+        Source::Apt(&["dpkg-dev"]),
+        "install dpkg-dev",
+    )),
+    optional(need(
+        Purpose::Dist,
+        "lintian",
+        || says("lintian", "--version"),
+        Source::Apt(&["lintian"]),
+        "install lintian",
+    )),
+    optional(need(
+        Purpose::Dist,
+        "debootstrap",
+        || says("debootstrap", "--version"),
+        Source::Apt(&["debootstrap"]),
+        "install debootstrap",
+    )),
 ];
 
 /// First line of what a program says of its version.

@@ -19,6 +19,16 @@ fn folder() -> Result<PathBuf> {
     Ok(sh::target()?.join("venv"))
 }
 
+/// Its interpreter.
+pub fn python() -> Result<Command> {
+    Ok(Command::new(folder()?.join("bin/python")))
+}
+
+/// A program of one of its packages, if it is there.
+pub fn program(name: &str) -> Option<PathBuf> {
+    Some(folder().ok()?.join("bin").join(name)).filter(|file| file.is_file())
+}
+
 /// The packages, if all of them are there in their versions.
 pub fn found(packages: &[&str]) -> Option<String> {
     let python = folder().ok()?.join("bin/python");

@@ -9,7 +9,7 @@ use crate::{
     python, sh,
 };
 
-/// Without a flag: everything.
+/// Without a flag: everything but what `dist` needs.
 #[derive(clap::Args, Default)]
 pub struct Options {
     /// What building the kernel object needs
@@ -24,16 +24,20 @@ pub struct Options {
     /// What the demo needs: the stable toolchain and a C linker
     #[arg(long)]
     pub demo: bool,
+    /// What packages are made and tried with
+    #[arg(long)]
+    pub dist: bool,
 }
 
 impl Options {
     fn wants(&self, purpose: Purpose) -> bool {
-        let all = !(self.ebpf || self.test || self.fuzz || self.demo);
+        let all = !(self.ebpf || self.test || self.fuzz || self.demo || self.dist);
         match purpose {
             Purpose::Build => true,
             Purpose::Ebpf => all || self.ebpf,
             Purpose::Test => all || self.test,
             Purpose::Fuzz => all || self.test || self.fuzz,
+            Purpose::Dist => self.dist,
         }
     }
 }
@@ -53,7 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
         match result {
             Ok(found) => println!("installed  {}: {found}", need.what),
             Err(error) if need.optional => {
-                println!("without    {}: tests that need it are skipped ({error:#})", need.what)
+                println!("without    {}: what needs it is skipped ({error:#})", need.what)
             }
             Err(error) => {
                 problems.push(format!("{}: {error:#}; {}", need.what, need.otherwise));
@@ -82,6 +86,7 @@ impl Installer {
             Source::Crate(name, version, features) => install_crate(name, version, features),
             Source::Python(packages) => python::install(packages),
             Source::Component(name) => sh::run(Command::new("rustup").args(["component", "add", name])),
+            Source::Target(name) => sh::run(Command::new("rustup").args(["target", "add", name])),
         }
     }
 

@@ -84,6 +84,13 @@ pub fn compiler() -> Option<(PathBuf, PathBuf)> {
     })
 }
 
+/// Where the standard library for a platform is, of the toolchain that runs us.
+pub fn library(triple: &str) -> Option<String> {
+    let root = sh::output(Command::new("rustc").args(["--print", "sysroot"])).ok()?;
+    let folder = Path::new(&root).join("lib/rustlib").join(triple).join("lib");
+    folder.is_dir().then(|| folder.display().to_string())
+}
+
 /// `bpf-linker`, in cargo's folder or on `PATH`.
 pub fn linker() -> Option<PathBuf> {
     let own = cargo_home().ok()?.join("bin/bpf-linker");

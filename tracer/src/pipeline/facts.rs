@@ -26,10 +26,16 @@ pub fn start(session: &Session, command: Vec<String>, options: Options, depth: D
     }
 }
 
+/// The name of the machine in everything that is written, where it is not what the kernel says here: in a pod that is the pod's.
+const HOST_ENV: &str = "FDTIDE_HOST";
+
 fn host() -> Host {
     let line = |path: &str| fs::read_to_string(path).map_or_else(|_| String::new(), |text| text.trim().to_owned());
     Host {
-        name: line("/proc/sys/kernel/hostname"),
+        name: std::env::var(HOST_ENV)
+            .ok()
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| line("/proc/sys/kernel/hostname")),
         boot_id: line("/proc/sys/kernel/random/boot_id"),
         arch: std::env::consts::ARCH.to_owned(),
     }
