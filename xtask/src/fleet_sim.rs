@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::sh;
+use crate::{dist::build::FLEET_PROFILE, sh};
 
 /// Rows of the table below this line of `docs/fleet.md`.
 const DOCS: &str = "docs/fleet.md";
@@ -57,7 +57,8 @@ struct Measured {
 }
 
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let build = ["build", "--release", "--package", "fdtide-fleet", "--bin", "fdtide-fleet", "--example", "fleet-sim"];
+    let build =
+        ["build", "--profile", FLEET_PROFILE, "--package=fdtide-fleet", "--bin=fdtide-fleet", "--example=fleet-sim"];
     sh::run(&mut sh::cargo(&build)?)?;
     let mut all: Vec<Measured> = Vec::new();
     for execs in &options.execs {
@@ -92,7 +93,7 @@ fn one(options: &Options, execs: u64) -> Result<Measured> {
 }
 
 fn measure(hosts: u64, execs: u64, folder: &Path) -> Result<Measured> {
-    let release = sh::target()?.join("release");
+    let release = sh::target()?.join(FLEET_PROFILE);
     let since = Instant::now();
     let mut sim = Command::new(release.join("examples/fleet-sim"));
     sim.args(["--hosts", &hosts.to_string(), "--execs", &execs.to_string()]).arg(folder);
@@ -187,6 +188,11 @@ fn table(all: &[Measured]) -> Result<String> {
     let mut text = format!("| execs | segments | size | written in | {} | memory |\n", names.join(" | "));
     text.push_str(&format!("|{}\n", " ---: |".repeat(names.len() + 5)));
     all.iter().for_each(|measured| text.push_str(&format!("{}\n", measured.line())));
-    text.push_str(&format!("\nSeconds of the whole program, the fastest of {RUNS} runs, on {cores} processors.\n"));
+    let most = all.iter().max_by_key(|measured| measured.rows).context("nothing was measured")?;
+    text.push_str(&format!(
+        "\nSeconds of the whole program, the fastest of {RUNS} runs, on {cores} processors; the greatest resident memory of any of \
+         them. An exec takes {} bytes of a segment.\n",
+        most.bytes / most.rows.max(1)
+    ));
     Ok(text)
 }

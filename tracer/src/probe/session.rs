@@ -124,8 +124,7 @@ impl Session {
         session.choose(choice, &btf)?;
         // The kernel's types take more memory than all the rest, and are not needed again.
         drop(btf);
-        // SAFETY: no preconditions; gives back what is free.
-        unsafe { libc::malloc_trim(0) };
+        give_back();
         Ok(session)
     }
 
@@ -330,6 +329,17 @@ impl AsFd for Session {
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
     }
 }
+
+/// Gives back to the system what is free.
+#[cfg(target_env = "gnu")]
+fn give_back() {
+    // SAFETY: no preconditions.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Other C libraries do it by themselves.
+#[cfg(not(target_env = "gnu"))]
+fn give_back() {}
 
 /// Boot time, nanoseconds: the clock of every record.
 #[must_use]

@@ -8,10 +8,10 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::sh;
+use crate::{needs::STATIC, sh, toolchain};
 
-/// Linked against nothing, so that it runs on any distribution.
-const STATIC: &str = "x86_64-unknown-linux-musl";
+/// Release, without link-time optimisation of the query engine: `Cargo.toml` says why.
+pub const FLEET_PROFILE: &str = "fleet";
 
 /// The programs and what they run on.
 pub struct Program {
@@ -32,10 +32,10 @@ impl Program {
     }
 }
 
-/// Builds it below `target`.
-pub fn program(target: &Path) -> Result<Program> {
+/// Builds them below `target`, from the tree in `source`.
+pub fn programs(source: &Path, target: &Path) -> Result<Program> {
     // First, so that the registry's folders exist and can be remapped.
-    sh::run(&mut sh::cargo(&["fetch", "--locked"])?)?;
+    sh::run(sh::cargo(&["fetch", "--locked"])?.current_dir(source))?;
     let host = host()?;
     let triple = if has_static() { STATIC.to_owned() } else { host.clone() };
     if triple == STATIC {
@@ -43,22 +43,23 @@ pub fn program(target: &Path) -> Result<Program> {
     } else {
         println!("a program for this machine's C library: the toolchain has no `{STATIC}`");
     }
-    let remap = remap(target)?;
-    let folder = if triple == host { target.join("release") } else { target.join(&triple).join("release") };
-    let build = |package: &str| -> Result<PathBuf> {
-        let mut cargo = sh::cargo(&["build", "--release", "--locked", "--package", package, "--bin", package])?;
-        cargo.arg("--target-dir").arg(target);
+    let remap = remap(source, target)?;
+    let folder = if triple == host { target.to_owned() } else { target.join(&triple) };
+    let build = |package: &str, profile: &str| -> Result<PathBuf> {
+        let mut cargo =
+            sh::cargo(&["build", "--profile", profile, "--locked", "--package", package, "--bin", package])?;
+        cargo.current_dir(source).arg("--target-dir").arg(target);
         if triple != host {
             cargo.args(["--target", &triple]);
         }
         flags(&mut cargo, &remap);
         sh::run(&mut cargo)?;
-        let file = folder.join(package);
+        let file = folder.join(profile).join(package);
         refuse_machine_paths(&file, &remap)?;
         Ok(file)
     };
     // One after the other, so that neither is built with what only the other asks of a crate.
-    let (file, fleet) = (build("fdtide")?, build("fdtide-fleet")?);
+    let (file, fleet) = (build("fdtide", "release")?, build("fdtide-fleet", FLEET_PROFILE)?);
     Ok(Program { file, fleet, triple })
 }
 
@@ -79,13 +80,12 @@ fn host() -> Result<String> {
 
 /// Both the library and the compiler driver that C dependencies are built with.
 fn has_static() -> bool {
-    let Ok(root) = sh::output(Command::new("rustc").args(["--print", "sysroot"])) else { return false };
-    Path::new(&root).join("lib/rustlib").join(STATIC).is_dir() && sh::which("musl-gcc").is_some()
+    toolchain::library(STATIC).is_some() && sh::which("musl-gcc").is_some()
 }
 
 /// Folders whose names must not reach the program; of several that fit, rustc takes the last.
-fn remap(target: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
-    let mut pairs = vec![(sh::root()?, "/fdtide"), (target.to_owned(), "/target")];
+fn remap(source: &Path, target: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+    let mut pairs = vec![(source.to_owned(), "/fdtide"), (target.to_owned(), "/target")];
     let home = match env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
         None => PathBuf::from(env::var_os("HOME").context("`HOME` is not set")?).join(".cargo"),

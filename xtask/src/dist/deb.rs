@@ -47,6 +47,13 @@ License: GPL-2
 License: MIT
 ";
 
+/// The agent's unit.
+pub const UNIT: &str = "fdtide-agent.service";
+/// The agent's configuration, from `deploy`; dpkg keeps what the administrator made of it.
+pub const CONFIG: &str = "etc/fdtide/agent.toml";
+/// What dpkg runs, from `deploy/debian`.
+const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
+
 /// Builds `fdtide_VERSION-REVISION_ARCH.deb` in `out`.
 pub fn package(inputs: &Inputs, work: &Path, out: &Path, revision: u32) -> Result<PathBuf> {
     let version = format!("{}-{revision}", inputs.version);
@@ -69,6 +76,7 @@ pub fn package(inputs: &Inputs, work: &Path, out: &Path, revision: u32) -> Resul
     list(&root.join("usr"), &mut installed)?;
     installed.sort();
     write(&control.join("md5sums"), &md5sums(&root, &installed)?)?;
+    service(&root, &control)?;
     write(&control.join("control"), &control_file(inputs, &version, &authors, &installed, work)?)?;
     stage::settle(&root, inputs.epoch)?;
     let file = out.join(format!("fdtide_{version}_{}.deb", arch(&inputs.program.triple)));
@@ -80,6 +88,22 @@ pub fn package(inputs: &Inputs, work: &Path, out: &Path, revision: u32) -> Resul
     Ok(file)
 }
 
+/// Configuration and scripts.
+fn service(root: &Path, control: &Path) -> Result<()> {
+    let deploy = sh::root()?.join("deploy");
+    let read = |file: &Path| fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()));
+    let config = root.join(CONFIG);
+    fs::create_dir_all(config.parent().unwrap_or(root)).context("failed to create the configuration's folder")?;
+    write(&config, &read(&deploy.join("agent.toml"))?)?;
+    write(&control.join("conffiles"), &format!("/{CONFIG}\n"))?;
+    for name in SCRIPTS {
+        let to = control.join(name);
+        write(&to, &read(&deploy.join("debian").join(name))?)?;
+        fs::set_permissions(&to, Permissions::from_mode(0o755)).context("failed to set a script's mode")?;
+    }
+    Ok(())
+}
+
 fn control_file(inputs: &Inputs, version: &str, authors: &str, installed: &[PathBuf], work: &Path) -> Result<String> {
     let mut kib = 0;
     for file in installed {
@@ -89,10 +113,12 @@ fn control_file(inputs: &Inputs, version: &str, authors: &str, installed: &[Path
         "Package: fdtide\nVersion: {version}\nArchitecture: {}\nMaintainer: {authors}\nInstalled-Size: {kib}\n",
         arch(&inputs.program.triple)
     );
+    // `useradd` for the agent's user; certificates for stores, collectors and posts with TLS.
+    text += "Depends: passwd";
     if !inputs.program.is_static() {
-        text += &format!("Depends: {}\n", libraries(&[&inputs.program.file, &inputs.program.fleet], work)?);
+        text += &format!(", {}", libraries(&[&inputs.program.file, &inputs.program.fleet], work)?);
     }
-    text += "Section: admin\nPriority: optional\n";
+    text += "\nRecommends: ca-certificates\nSection: admin\nPriority: optional\n";
     Ok(text + "Description: " + DESCRIPTION)
 }
 

@@ -1,10 +1,11 @@
 //! `cargo xtask dist`: what is given out, the same bytes whoever builds it wherever.
 
-mod build;
+pub mod build;
 mod compare;
 mod crates;
 mod deb;
 mod sbom;
+mod service;
 mod stage;
 mod trial;
 
@@ -17,13 +18,13 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    provenance, sh,
+    provenance, setup, sh,
     steps::{Steps, Tally},
 };
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Make everything but the program a second time elsewhere, and compare the bytes
+    /// Build and make everything a second time, from a copy of the tree in another folder, and compare the bytes
     #[arg(long)]
     check: bool,
     /// Install, run, upgrade and purge the package in a fresh Debian, as root
@@ -44,21 +45,17 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let folder = sh::target()?.join("dist");
     let mut steps = Steps::default();
     let mut inputs = None;
-    steps.step("program", || {
-        inputs = Some(Inputs::collect(&folder)?);
+    steps.step("set-up", || setup::run(&setup::Options { dist: true, ..Default::default() }).map(|()| Tally::NONE));
+    steps.step("programs", || {
+        inputs = Some(Inputs::collect(build::programs(&sh::root()?, &folder.join("build"))?)?);
         Ok(Tally::PASSED)
     });
     if let Some(inputs) = &inputs {
         let out = folder.join("out");
         steps.step("files", || inputs.make(&out));
+        steps.step("lintian", || lintian(&out));
         if options.check {
-            steps.step("the same bytes again", || {
-                let again = folder.join("again");
-                inputs.make(&again)?;
-                compare::same(&out, &again)?;
-                fs::remove_dir_all(&again).context("failed to remove the second set")?;
-                Ok(Tally::PASSED)
-            });
+            steps.step("the same bytes again", || again(&folder.join("again"), &out));
         }
         if options.try_it {
             steps.step("package in a fresh Debian", || trial::run(inputs, &out, &folder));
@@ -67,9 +64,45 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
+/// What Debian's own critic says of the package.
+fn lintian(out: &Path) -> Result<Tally> {
+    let Some(lintian) = sh::which("lintian") else { return Ok(Tally::skipped("run `apt-get install lintian`")) };
+    let packages = files(out)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == "deb"));
+    let said = sh::output(Command::new(lintian).args(["--allow-root", "--fail-on=error,warning"]).args(packages))?;
+    println!("{said}");
+    Ok(Tally::PASSED)
+}
+
+/// All of it from a copy of the tree, compared with what lies in `out`.
+fn again(folder: &Path, out: &Path) -> Result<Tally> {
+    // The copy is new each time; what was compiled may stay, as in the first build.
+    let (source, made) = (folder.join("source"), folder.join("out"));
+    copy_tree(&source)?;
+    Inputs::collect(build::programs(&source, &folder.join("build"))?)?.make(&made)?;
+    compare::same(out, &made)?;
+    for folder in [&source, &made] {
+        fs::remove_dir_all(folder).with_context(|| format!("failed to remove `{}`", folder.display()))?;
+    }
+    Ok(Tally::PASSED)
+}
+
+/// The files that git knows, as they are now.
+fn copy_tree(to: &Path) -> Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to).with_context(|| format!("failed to clear `{}`", to.display()))?;
+    }
+    let root = sh::root()?;
+    for name in sh::output(sh::command("git")?.args(["ls-files", "--cached"]))?.lines() {
+        let (from, to) = (root.join(name), to.join(name));
+        let folder = to.parent().context("a file without a folder")?;
+        fs::create_dir_all(folder).with_context(|| format!("failed to create `{}`", folder.display()))?;
+        fs::copy(&from, &to).with_context(|| format!("failed to copy `{}`", from.display()))?;
+    }
+    Ok(())
+}
+
 impl Inputs {
-    fn collect(folder: &Path) -> Result<Self> {
-        let program = build::program(&folder.join("build"))?;
+    fn collect(program: build::Program) -> Result<Self> {
         let crates = crates::Crates::of(&program.triple)?;
         let version = crates.tool()?.version.clone();
         Ok(Self { program, crates, version, epoch: epoch()? })

@@ -11,8 +11,11 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::{Inputs, crates::Crates, files, sbom};
+use super::{Inputs, crates::Crates, deb, files, sbom};
 use crate::sh;
+
+/// Folders of `deploy` that are given out as they are.
+const EXAMPLES: [&str; 5] = ["ci", "grafana", "kubernetes", "prometheus", "systemd"];
 
 /// Who lays the files out. They agree on most places.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +73,20 @@ pub fn tree(inputs: &Inputs, work: &Path, prefix: &Path, who: For) -> Result<()>
         put(text, doc, false)?;
     }
     put(&root.join("README.md"), doc, false)?;
+    // To copy from, each in its folder: rules, dashboard, DaemonSet, jobs for CI.
+    let deploy = root.join("deploy");
+    put(&deploy.join("agent.toml"), &format!("{doc}/examples"), false)?;
+    for folder in EXAMPLES {
+        for file in files(&deploy.join(folder))? {
+            put(&file, &format!("{doc}/examples/{folder}"), false)?;
+        }
+    }
+    if who == For::Debian {
+        put(&deploy.join("systemd").join(deb::UNIT), "lib/systemd/system", false)?;
+        let users = work.join("fdtide.conf");
+        fs::copy(deploy.join("systemd/fdtide.sysusers"), &users).context("failed to copy `fdtide.sysusers`")?;
+        put(&users, "lib/sysusers.d", false)?;
+    }
     put(&work.join(sbom::NAME), doc, true)?;
     let (licences, changes) = (work.join("THIRD-PARTY"), work.join("changelog"));
     fs::write(&licences, third_party(&inputs.crates)?).context("failed to write the licences")?;
