@@ -3,6 +3,8 @@
 //! A program of its own, so that neither the tool nor `xtask` carries the generators; `cargo xtask dist` runs it.
 
 mod after_help;
+#[cfg(test)]
+mod commands;
 mod fields;
 mod page;
 mod words;
