@@ -89,7 +89,7 @@ const READERS: &[&str] = &[
 ];
 
 /// In the order in which they must be installed.
-pub const NEEDS: [Need; 13] = [
+pub const NEEDS: [Need; 23] = [
     need(Purpose::Build, "C linker", || says("cc", "--version"), Source::Apt(&["gcc", "libc6-dev"]), "install gcc"),
     need(
         Purpose::Ebpf,
