@@ -72,7 +72,7 @@ impl Compiler {
         cargo.args(["fuzz", "build", "--fuzz-dir", "fuzz", "--features", "link", "--codegen-units", "16"]);
         cargo.args(["--sanitizer", self.sanitizer, "--target", &self.host, "--target-dir"]).arg(folder);
         cargo
-            .env("RUSTFLAGS", "-Cdebuginfo=0 -Cstrip=debuginfo")
+            .env("RUSTFLAGS", "-Cdebuginfo=0")
             .env("CARGO_INCREMENTAL", "0")
             // What a minute of fuzzing gains by more optimisation, the build loses many times.
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")

@@ -9,7 +9,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 use anyhow::{Context as _, Result};
 
 use crate::{
-    setup, sh,
+    room, setup, sh,
     steps::{Steps, Tally},
 };
 use campaign::Target;
@@ -80,12 +80,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(steps.finish())
 }
 
-/// For [`step`]: builds the targets and keeps of all that was built only them.
+/// For [`step`]: builds the targets; where nobody is at work it keeps of all that was built only them.
 pub fn prepare() -> Result<()> {
     let Some(compiler) = Compiler::find() else { return Ok(()) };
     let folder = folder()?;
     compiler.build(&folder)?;
-    compiler.keep(&folder, &TARGETS.map(|target| target.name))
+    if room::builds_go_on() { Ok(()) } else { compiler.keep(&folder, &TARGETS.map(|target| target.name)) }
 }
 
 /// A minute for each target, as a step of `cargo xtask test`.
