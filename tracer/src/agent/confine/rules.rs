@@ -43,7 +43,12 @@ const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::
 
 /// What the agent asks of descriptors: to wait or not, whether it is a terminal, and to end a probe
 /// (`PERF_EVENT_IOC_DISABLE`, include/uapi/linux/perf_event.h, v6.12).
-const IOCTLS: [u64; 4] = [libc::FIONBIO as u64, libc::FIONREAD as u64, libc::TCGETS as u64, 0x2401];
+const IOCTLS: [u64; 4] = [request(libc::FIONBIO), request(libc::FIONREAD), request(libc::TCGETS), 0x2401];
+
+/// Each C library has a type of its own for the numbers of ioctl(2); they have 32 bits.
+const fn request(number: libc::Ioctl) -> u64 {
+    number as u32 as u64
+}
 
 /// What it sets and asks of itself.
 const PRCTLS: [i32; 5] =
@@ -78,7 +83,7 @@ pub(super) fn listed(scope: Scope) -> Result<Rules, BackendError> {
         }
         Scope::WithCommands => {
             rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![without(0, NAMESPACES)?])?]);
-            let typed = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+            let typed = [request(libc::TIOCSTI), request(libc::TIOCLINUX)];
             let typed: Result<_, _> = typed.into_iter().map(|what| argument(1, SeccompCmpOp::Ne, what)).collect();
             rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(typed?)?]);
         }
