@@ -41,14 +41,17 @@ const BPF: [u64; 8] = [
 /// Families of sockets. Netlink: the C library asks which addresses there are before it resolves a name.
 const FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// What the agent asks of descriptors: to wait or not, whether it is a terminal, and to end a probe
-/// (`PERF_EVENT_IOC_DISABLE`, include/uapi/linux/perf_event.h, v6.12).
-const IOCTLS: [u64; 4] = [request(libc::FIONBIO), request(libc::FIONREAD), request(libc::TCGETS), 0x2401];
+/// What the agent asks of descriptors (include/uapi/asm-generic/ioctls.h and include/uapi/linux/perf_event.h, v6.12; C libraries
+/// do not agree on their type).
+const IOCTLS: [u64; 4] = [
+    0x5421, // FIONBIO: to wait or not
+    0x541b, // FIONREAD: how much there is
+    0x5401, // TCGETS: whether it is a terminal
+    0x2401, // PERF_EVENT_IOC_DISABLE: to end a probe
+];
 
-/// Each C library has a type of its own for the numbers of ioctl(2); they have 32 bits.
-const fn request(number: libc::Ioctl) -> u64 {
-    number as u32 as u64
-}
+/// What types for somebody else at his terminal: TIOCSTI, TIOCLINUX (as above).
+const TYPING: [u64; 2] = [0x5412, 0x541c];
 
 /// What it sets and asks of itself.
 const PRCTLS: [i32; 5] =
@@ -83,9 +86,8 @@ pub(super) fn listed(scope: Scope) -> Result<Rules, BackendError> {
         }
         Scope::WithCommands => {
             rules.insert(libc::SYS_clone, vec![SeccompRule::new(vec![without(0, NAMESPACES)?])?]);
-            let typed = [request(libc::TIOCSTI), request(libc::TIOCLINUX)];
-            let typed: Result<_, _> = typed.into_iter().map(|what| argument(1, SeccompCmpOp::Ne, what)).collect();
-            rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(typed?)?]);
+            let others: Result<_, _> = TYPING.into_iter().map(|what| argument(1, SeccompCmpOp::Ne, what)).collect();
+            rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(others?)?]);
         }
     }
     Ok(rules)

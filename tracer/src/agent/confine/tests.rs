@@ -10,63 +10,62 @@ use std::{
 
 use super::*;
 
-type Call = (&'static str, fn() -> libc::c_long);
+/// What it is called, its number, its arguments.
+type Call = (&'static str, libc::c_long, [usize; 6]);
 
-const NONE: usize = 0;
+/// -1.
+const MINUS: usize = usize::MAX;
 
-/// What nobody may do, and asks for nothing that would change anything. Without the filter root gets another answer than EPERM.
+/// What nobody may do; asked so that it changes nothing. Without the filter root gets another answer than EPERM.
 const FORBIDDEN: &[Call] = &[
-    ("ptrace", || unsafe { libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKDATA, 0, NONE, NONE) }),
-    ("mount", || unsafe { libc::syscall(libc::SYS_mount, NONE, NONE, NONE, 0, NONE) }),
-    ("umount", || unsafe { libc::syscall(libc::SYS_umount2, NONE, 0) }),
-    ("pivot_root", || unsafe { libc::syscall(libc::SYS_pivot_root, NONE, NONE) }),
-    ("chroot", || unsafe { libc::syscall(libc::SYS_chroot, NONE) }),
-    ("unshare", || unsafe { libc::syscall(libc::SYS_unshare, 0) }),
-    ("setns", || unsafe { libc::syscall(libc::SYS_setns, -1, 0) }),
-    ("BPF_PROG_LOAD", || unsafe { libc::syscall(libc::SYS_bpf, 5, NONE, 0) }),
-    ("BPF_MAP_CREATE", || unsafe { libc::syscall(libc::SYS_bpf, 0, NONE, 0) }),
-    ("perf_event_open", || unsafe { libc::syscall(libc::SYS_perf_event_open, NONE, 0, 0, -1, 0) }),
-    ("init_module", || unsafe { libc::syscall(libc::SYS_init_module, NONE, 0, NONE) }),
-    ("finit_module", || unsafe { libc::syscall(libc::SYS_finit_module, -1, NONE, 0) }),
-    ("kexec_load", || unsafe { libc::syscall(libc::SYS_kexec_load, 0, u64::MAX, NONE, 0) }),
-    ("reboot", || unsafe { libc::syscall(libc::SYS_reboot, 0, 0, 0, NONE) }),
-    ("swapon", || unsafe { libc::syscall(libc::SYS_swapon, NONE, 0) }),
-    ("setuid", || unsafe { libc::syscall(libc::SYS_setuid, libc::geteuid()) }),
-    ("setgroups", || unsafe { libc::syscall(libc::SYS_setgroups, -1, NONE) }),
-    ("AF_PACKET", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_PACKET, libc::SOCK_DGRAM, 0) }),
-    ("AF_VSOCK", || unsafe { libc::syscall(libc::SYS_socket, libc::AF_VSOCK, -1, 0) }),
-    ("process_vm_readv", || unsafe { libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), NONE, 0, NONE, 0, 0) }),
-    ("open_by_handle_at", || unsafe { libc::syscall(libc::SYS_open_by_handle_at, -1, NONE, 0) }),
-    ("userfaultfd", || unsafe { libc::syscall(libc::SYS_userfaultfd, -1) }),
-    ("mknodat", || unsafe { libc::syscall(libc::SYS_mknodat, -1, NONE, 0, 0) }),
-    ("prlimit of another", || unsafe { libc::syscall(libc::SYS_prlimit64, 1, libc::RLIMIT_NOFILE, NONE, NONE) }),
-    ("clone with a namespace", || unsafe {
-        libc::syscall(libc::SYS_clone, libc::CLONE_NEWUSER | libc::CLONE_FS, NONE)
-    }),
-    ("TIOCSTI", || unsafe { libc::syscall(libc::SYS_ioctl, -1, libc::TIOCSTI, NONE) }),
+    ("ptrace", libc::SYS_ptrace, [libc::PTRACE_PEEKDATA as usize, 0, 0, 0, 0, 0]),
+    ("mount", libc::SYS_mount, [0; 6]),
+    ("umount", libc::SYS_umount2, [0; 6]),
+    ("pivot_root", libc::SYS_pivot_root, [0; 6]),
+    ("chroot", libc::SYS_chroot, [0; 6]),
+    ("unshare", libc::SYS_unshare, [0; 6]),
+    ("setns", libc::SYS_setns, [MINUS, 0, 0, 0, 0, 0]),
+    ("BPF_PROG_LOAD", libc::SYS_bpf, [5, 0, 0, 0, 0, 0]),
+    ("BPF_MAP_CREATE", libc::SYS_bpf, [0; 6]),
+    ("perf_event_open", libc::SYS_perf_event_open, [0, 0, 0, MINUS, 0, 0]),
+    ("init_module", libc::SYS_init_module, [0; 6]),
+    ("finit_module", libc::SYS_finit_module, [MINUS, 0, 0, 0, 0, 0]),
+    ("kexec_load", libc::SYS_kexec_load, [0, MINUS, 0, 0, 0, 0]),
+    ("reboot", libc::SYS_reboot, [0; 6]),
+    ("swapon", libc::SYS_swapon, [0; 6]),
+    ("setuid", libc::SYS_setuid, [0; 6]),
+    ("setgroups", libc::SYS_setgroups, [MINUS, 0, 0, 0, 0, 0]),
+    ("AF_PACKET", libc::SYS_socket, [libc::AF_PACKET as usize, libc::SOCK_DGRAM as usize, 0, 0, 0, 0]),
+    ("AF_VSOCK", libc::SYS_socket, [libc::AF_VSOCK as usize, MINUS, 0, 0, 0, 0]),
+    ("process_vm_readv", libc::SYS_process_vm_readv, [0; 6]),
+    ("open_by_handle_at", libc::SYS_open_by_handle_at, [MINUS, 0, 0, 0, 0, 0]),
+    ("userfaultfd", libc::SYS_userfaultfd, [MINUS, 0, 0, 0, 0, 0]),
+    ("mknodat", libc::SYS_mknodat, [MINUS, 0, 0, 0, 0, 0]),
+    ("prlimit64 of another", libc::SYS_prlimit64, [1, libc::RLIMIT_NOFILE as usize, 0, 0, 0, 0]),
+    ("clone with a namespace", libc::SYS_clone, [(libc::CLONE_NEWUSER | libc::CLONE_FS) as usize, 0, 0, 0, 0, 0]),
+    ("TIOCSTI", libc::SYS_ioctl, [MINUS, 0x5412, 0, 0, 0, 0]),
 ];
 
 /// What an agent that starts no process may not do either.
 const FORBIDDEN_ALONE: &[Call] = &[
-    ("execve", || unsafe { libc::syscall(libc::SYS_execve, c"/nonexistent".as_ptr(), NONE, NONE) }),
-    ("fork", || unsafe { libc::syscall(libc::SYS_clone, libc::CLONE_SIGHAND, NONE) }),
-    ("kill", || unsafe { libc::syscall(libc::SYS_kill, libc::getpid(), 0) }),
-    ("listen", || unsafe { libc::syscall(libc::SYS_listen, -1, 0) }),
-    ("an ioctl", || unsafe { libc::syscall(libc::SYS_ioctl, -1, libc::TIOCGWINSZ, NONE) }),
-    ("PR_SET_DUMPABLE", || unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 1, 0, 0, 0) }),
-    ("mmap for both", || map(libc::PROT_WRITE | libc::PROT_EXEC)),
-    ("mprotect to run", || unsafe { libc::syscall(libc::SYS_mprotect, NONE, 0, libc::PROT_EXEC) }),
+    ("execve", libc::SYS_execve, [0; 6]),
+    ("fork", libc::SYS_clone, [libc::CLONE_SIGHAND as usize, 0, 0, 0, 0, 0]),
+    ("kill", libc::SYS_kill, [0; 6]),
+    ("listen", libc::SYS_listen, [MINUS, 0, 0, 0, 0, 0]),
+    ("TIOCGWINSZ", libc::SYS_ioctl, [MINUS, 0x5413, 0, 0, 0, 0]),
+    ("PR_SET_DUMPABLE", libc::SYS_prctl, [libc::PR_SET_DUMPABLE as usize, 1, 0, 0, 0, 0]),
+    (
+        "mmap to write and run",
+        libc::SYS_mmap,
+        [0, 4096, 6, (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize, MINUS, 0],
+    ),
+    ("mprotect to run", libc::SYS_mprotect, [0, 0, libc::PROT_EXEC as usize, 0, 0, 0]),
 ];
 
-fn map(protection: i32) -> libc::c_long {
-    let (private, anonymous) = (libc::MAP_PRIVATE, libc::MAP_ANONYMOUS);
-    // SAFETY: new memory, which nobody uses.
-    let at = unsafe { libc::mmap(ptr::null_mut(), 4096, protection, private | anonymous, -1, 0) };
-    if at == libc::MAP_FAILED { -1 } else { 0 }
-}
-
-fn refused(call: fn() -> libc::c_long) -> bool {
-    call() == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+fn refused((_, number, [a, b, c, d, e, f]): &Call) -> bool {
+    // SAFETY: pointers among the arguments are null, which every one of these calls takes for an answer.
+    let result = unsafe { libc::syscall(*number, *a, *b, *c, *d, *e, *f) };
+    result == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 /// Runs a test of this file in a process of its own.
@@ -86,22 +85,22 @@ fn passes(name: &str) {
 fn forbids(scope: Scope, calls: &[Call]) {
     // SAFETY: no preconditions.
     if unsafe { libc::geteuid() } == 0 {
-        let before: Vec<_> = calls.iter().filter(|(_, call)| refused(*call)).map(|(name, _)| name).collect();
+        let before: Vec<_> = calls.iter().filter(|call| refused(call)).map(|(name, ..)| name).collect();
         assert!(before.is_empty(), "refused by others already: {before:?}");
     }
     let (told, heard) = std::sync::mpsc::channel();
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let elder = thread::spawn(move || {
         wait.recv().unwrap();
-        told.send(refused(FORBIDDEN[1].1)).unwrap();
+        told.send(refused(&FORBIDDEN[1])).unwrap();
     });
     confine(scope).unwrap();
-    let passed: Vec<_> = calls.iter().filter(|(_, call)| !refused(*call)).map(|(name, _)| name).collect();
+    let passed: Vec<_> = calls.iter().filter(|call| !refused(call)).map(|(name, ..)| name).collect();
     assert!(passed.is_empty(), "{scope:?} lets through: {passed:?}");
     go.send(()).unwrap();
     assert!(heard.recv().unwrap(), "a thread from before the filter");
     elder.join().unwrap();
-    assert!(thread::spawn(|| refused(FORBIDDEN[1].1)).join().unwrap(), "a thread from after it");
+    assert!(thread::spawn(|| refused(&FORBIDDEN[1])).join().unwrap(), "a thread from after it");
     // SAFETY: no such call exists, and none newer than the list is to be told apart from it.
     assert_eq!((unsafe { libc::syscall(500) }, io::Error::last_os_error().raw_os_error()), (-1, Some(libc::ENOSYS)));
 }
