@@ -62,6 +62,7 @@ fn all_of_it_works_as_the_unit_runs_it() {
     agrees(&report_of(Path::new(&dump)), fixture.pid(), &line);
     let high = format!("fdtide_high_water_descriptors{{comm=\"of-another-user\"}} {}", number(&line, "high_water"));
     poll(20, "the endpoint has the mark", || metrics(port).lines().any(|line| line == high).then_some(()));
+    assert!(!metrics(port).contains(&*exe.to_string_lossy()), "a path at the endpoint");
     agent.reload(&config.replace("[record]", "[log]\nlevel = \"debug\"\n[record]"));
     agent.until_logged("read the configuration again");
 
