@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use serde_json::Value;
 
 use super::{
     args::{Ask, CtlArgs},
@@ -80,14 +81,39 @@ fn tell(status: &Status, out: &mut dyn Write) -> io::Result<()> {
     let (sent, failed, held) = (alerts.sent, alerts.failed, alerts.suppressed + alerts.dropped);
     writeln!(out, "  alerts     {sent} sent · {failed} failed · {held} held back")?;
     for (name, value) in &status.exporters {
-        writeln!(out, "  {name:<10} {}", visible(&value.to_string()))?;
+        let told = figures("", value);
+        let told = if told.is_empty() { "nothing to tell yet".to_owned() } else { told.join(" · ") };
+        writeln!(out, "  {name:<10} {}", visible(&told))?;
     }
     status.trouble.iter().try_for_each(|text| writeln!(out, "  trouble    {}", visible(text)))
+}
+
+/// What an exporter says of itself, each figure with its name; nothing of what is not there, or none.
+fn figures(name: &str, value: &Value) -> Vec<String> {
+    // Those of metrics are looked for as they are.
+    let name = if name.starts_with("fdtide_") { name.to_owned() } else { name.replace('_', " ") };
+    match value {
+        Value::Object(members) => members.iter().flat_map(|(name, value)| figures(name, value)).collect(),
+        Value::Array(values) => values.iter().flat_map(|value| figures(&name, value)).collect(),
+        Value::Null => Vec::new(),
+        Value::Number(number) if number.as_f64() == Some(0.0) => Vec::new(),
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![format!("{name} {text}")],
+        other => vec![format!("{name} {other}")],
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exporter_tells_its_figures_by_their_names() {
+        let status = serde_json::json!({
+            "listen": "127.0.0.1:1", "push": null, "waiting": 0, "counts": {"fdtide_scrapes_total ok": 3, "refused": 0},
+        });
+        assert_eq!(figures("", &status), ["fdtide_scrapes_total ok 3", "listen 127.0.0.1:1"]);
+    }
 
     #[test]
     fn a_status_is_told_in_a_few_lines_and_names_do_no_harm() {

@@ -131,11 +131,12 @@ impl Service {
         confine(scope)?;
         self.confined = Some(scope);
         tracing::info!(
-            "{}, the rest fails with EPERM (seccomp)",
+            "{}; other system calls fail with EPERM (seccomp)",
             match scope {
-                Scope::Alone => "the agent may do what it needs from now on, and start no process",
+                Scope::Alone =>
+                    "from now on the agent makes only the system calls that it needs, and starts no process",
                 Scope::WithCommands =>
-                    "the agent and its alerts' commands may do what ordinary programs need from now on",
+                    "from now on the agent and its alerts' commands make only the system calls that ordinary programs need",
             }
         );
         Ok(())
