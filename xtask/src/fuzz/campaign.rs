@@ -55,7 +55,7 @@ impl Target {
 
     fn command(&self, programs: &Path) -> Result<Command> {
         let mut command = sh::command(programs.join(self.name))?;
-        command.args(["-timeout=25", "-rss_limit_mb=3072", "-print_final_stats=1", "-verbosity=0"]);
+        command.args(["-timeout=25", "-rss_limit_mb=3072", "-print_final_stats=1", "-print_funcs=0", "-verbosity=0"]);
         command.arg(format!("-max_len={}", self.max_len));
         // As cargo-fuzz starts them: what is linked twice is no fault.
         command.env("ASAN_OPTIONS", "detect_odr_violation=0");
