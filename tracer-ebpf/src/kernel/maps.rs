@@ -228,7 +228,7 @@ pub static ERRANDS: Array<u32> = Array::with_max_entries(3, 0);
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Errand {
-    /// Not 0: writes the head of each process's table into the walk's output.
+    /// Not 0: writes the head of each process's table into the walk's output. 2: and takes no process in.
     Glance = 0,
     /// Not 0: takes a census of each process's table, with this reason.
     Census = 1,

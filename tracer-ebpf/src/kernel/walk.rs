@@ -11,6 +11,9 @@ use crate::kernel::{
     table, tree,
 };
 
+/// The value of the errand [`Errand::Glance`] with which no process is taken in.
+const LOOK_ONLY: u32 = 2;
+
 /// One task of a walk over all of them, with the walk's errands; `output` is where it may write.
 #[inline(always)]
 pub fn walked(task: Object, output: Object) {
@@ -21,8 +24,12 @@ pub fn walked(task: Object, output: Object) {
         }
         return;
     }
-    found(task);
     let (glance, reason) = (errand(Errand::Glance), errand(Errand::Census));
+    // Who only looks takes nobody in: a process that is on the list and not awake yet is about to be told by its own hook,
+    // and would be told twice.
+    if glance != LOOK_ONLY {
+        found(task);
+    }
     if glance == 0 && reason == 0 || tree::tid(task) != tree::tgid(task) {
         return;
     }

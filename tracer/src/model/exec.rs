@@ -18,6 +18,9 @@ impl Model {
             prior = open.failures_at_start();
             self.close_image(*open, event.before.as_ref(), &proc.former, event.at_ns, ImageEnd::Exec);
         }
+        if let Some(before) = &event.before {
+            self.one_table(process, proc.table, before.id, event.at_ns);
+        }
         for head in event.before.iter().chain(&event.spawner) {
             self.observe(head, event.at_ns);
         }

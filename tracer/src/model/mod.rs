@@ -31,6 +31,7 @@ mod spawner;
 mod stack;
 mod table;
 mod trend;
+mod twice;
 mod when;
 mod window;
 
@@ -231,6 +232,8 @@ impl Model {
     fn apply_exit(&mut self, event: &Ended) {
         let process = &event.process;
         if let Some(head) = &event.table {
+            let told = self.procs.get(&process.id).and_then(|proc| proc.table);
+            self.one_table(process, told, head.id, event.at_ns);
             self.use_table(head.id, process, event.at_ns);
             self.observe(head, event.at_ns);
         }

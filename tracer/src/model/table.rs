@@ -155,6 +155,11 @@ impl Table {
         (self.pids.first().copied().unwrap_or(0), &self.comm)
     }
 
+    /// Whether nothing is known of it but that this process uses it.
+    pub fn is_only_told_with(&self, pid: u32) -> bool {
+        self.head.is_none() && self.end.is_none() && self.pids == [pid]
+    }
+
     /// Takes a later look at it.
     pub fn observe(&mut self, head: &Head, at_ns: u64) {
         self.first_ns = head.first_ns;

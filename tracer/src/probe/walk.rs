@@ -15,6 +15,7 @@ use super::{
 /// Index into the map of errands: `kernel::maps::Errand` of the kernel program.
 #[derive(Clone, Copy)]
 pub(super) enum Errand {
+    /// 1 for one that takes processes in, 2 for one that only looks.
     Glance = 0,
     Census = 1,
     /// 1 for threads, 2 for processes.
@@ -74,7 +75,7 @@ impl Session {
     ///
     /// When the walk can't be made.
     pub fn glance(&mut self, mut sink: impl FnMut(&[u8])) -> Result<(), ProbeError> {
-        self.errand(Errand::Glance, 1)?;
+        self.errand(Errand::Glance, 2)?;
         let mut bytes = Vec::new();
         let walked = self.walk_with(LONG, |_, piece| bytes.extend_from_slice(piece));
         self.errand(Errand::Glance, 0)?;
@@ -96,7 +97,7 @@ impl Session {
         self.drain(&mut sink);
         self.errand(Errand::Census, reason)?;
         // With something to write after each process the walk stops there, and the ring is emptied before the next one.
-        self.errand(Errand::Glance, 1)?;
+        self.errand(Errand::Glance, 2)?;
         let walked = self.walk_with(LONG, |session, _| {
             session.drain(&mut sink);
         });

@@ -148,7 +148,7 @@ fn root_that_stays_root_keeps_few_rights_in_every_thread() {
 fn a_command_that_a_reload_brings_is_not_run_by_an_agent_that_gave_up_starting_processes() {
     let Some(_kernel) = support::kernel() else { return };
     let agent = Agent::start("");
-    agent.until_logged("start no process");
+    agent.until_logged("starts no process");
     agent.reload("[alerts]\non_failure = [\"true\"]\n");
     agent.until_logged("no command is run on an alert before a restart");
     agent.until_logged("read the configuration again");
