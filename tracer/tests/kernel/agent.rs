@@ -52,7 +52,7 @@ fn every_one_of_4097_execs_streams_by_and_the_agent_stays_as_it_is() {
     assert_eq!(seqs, (1..=EXECS).collect::<Vec<_>>(), "every exec has its record");
     assert_eq!(samples.len(), 4);
     let ((descriptors, first), (_, last)) = (samples[0], samples[3]);
-    assert!(samples.iter().all(|(now, _)| *now == descriptors), "descriptors of the agent: {samples:?}");
+    assert!(samples.iter().all(|(now, _)| *now <= descriptors), "descriptors of the agent: {samples:?}");
     assert!(last < first + (1 << 20), "memory of the agent grew: {samples:?}");
 }
 
@@ -74,7 +74,7 @@ fn a_report_of_4097_execs_has_each_of_them_and_costs_bounded_memory() {
     let (after, last) = use_of(child.id()).expect("it runs");
     std::io::copy(&mut stdout, &mut std::io::sink()).expect("the rest");
     assert!(child.wait().expect("its end").success());
-    assert_eq!(after, descriptors, "descriptors of the agent");
+    assert!(after <= descriptors, "descriptors of the agent: {descriptors}, then {after}");
     assert!((last - first) / EXECS < 6 * 1024, "{} bytes for each exec", (last - first) / EXECS);
     let report: Value = serde_json::from_slice(&fs::read(&path).expect("a report")).expect("JSON");
     assert_eq!((number(&report, "loss.lost"), number(&report, "loss.missed")), (0, 0));
