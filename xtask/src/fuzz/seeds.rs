@@ -21,7 +21,7 @@ pub fn make(folder: &Path) -> Result<()> {
     }
     fs::create_dir_all(folder).with_context(|| format!("failed to make `{}`", folder.display()))?;
     // Of the whole workspace, as for its tests: of one package other features would be asked for, and every crate built again.
-    sh::run(&mut sh::cargo(&["build", "--workspace", "--bin=fdtide", "--example=fuzz-seeds"])?)?;
+    sh::run(&mut sh::cargo(&["build", "--workspace", "--bins", "--example=fuzz-seeds"])?)?;
     let built = sh::target()?.join("debug");
     let mut recordings = Vec::new();
     for depth in ["records", "events"] {
