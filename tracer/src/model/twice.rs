@@ -41,12 +41,8 @@ mod tests {
         let parent = process(1, 1, "sh");
         let [first, second] = tables.map(|table| child(2, table, "sh", &parent));
         let has = child(2, 3, "sh", &parent);
-        let mut events: Vec<Event> = vec![
-            proc(MS, &parent, 5),
-            snapshot(MS, head(1, 5)),
-            proc(2 * MS, &first, 5),
-            proc(2 * MS, &second, 5),
-        ];
+        let mut events: Vec<Event> =
+            vec![proc(MS, &parent, 5), snapshot(MS, head(1, 5)), proc(2 * MS, &first, 5), proc(2 * MS, &second, 5)];
         if execs {
             events.push(exec_event(exec(3 * MS, &has, "/bin/true", 4, head(3, 5), Some(head(1, 5)))));
         }
