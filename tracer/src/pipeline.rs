@@ -116,19 +116,23 @@ impl Pipeline {
 
     /// As [`Self::take`], for whoever has decoded these very bytes already: `event` is what they say.
     pub fn take_decoded(&mut self, input: Input<'_>, event: Option<Event>) {
-        let event = event.or_else(|| decoded(&input));
         match self.redactor {
             Some(redactor) => {
                 // Who names user stacks opens programs, and needs their paths.
-                if let (Some(noticed), Input::Record(_), Some(event)) = (&mut self.noticed, &input, &event) {
-                    noticed.hear(event);
+                if let (Some(noticed), Input::Record(_)) = (&mut self.noticed, &input)
+                    && let Some(event) = event.or_else(|| decoded(&input))
+                {
+                    noticed.hear(&event);
                 }
                 redactor.input(input, |input| {
                     let event = decoded(&input);
                     self.pass(input, event);
                 });
             }
-            None => self.pass(input, event),
+            None => {
+                let event = event.or_else(|| decoded(&input));
+                self.pass(input, event);
+            }
         }
     }
 

@@ -381,7 +381,7 @@ impl Trace {
         let Self { session, pipeline, targets, .. } = self;
         let mut rows = Vec::new();
         session.census(Occasion::Asked, |bytes| {
-            targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event));
+            hand_on(targets, pipeline, bytes);
             if let Ok(Event::Descriptor(row)) = decode(&pipeline.redacted(bytes))
                 && row.table.0 == table
             {
@@ -398,7 +398,7 @@ impl Trace {
     /// Takes the records that wait.
     pub(super) fn take(&mut self) -> anyhow::Result<()> {
         let Self { session, pipeline, targets, .. } = self;
-        session.drain(|bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)));
+        session.drain(|bytes| hand_on(targets, pipeline, bytes));
         if let Some(stacks) = &mut self.stacks {
             stacks.resolve(session, pipeline);
         }
@@ -425,8 +425,7 @@ impl Trace {
     /// Takes a census of every process that is traced.
     pub(super) fn census(&mut self, occasion: Occasion) -> anyhow::Result<()> {
         let Self { session, pipeline, targets, .. } = self;
-        session
-            .census(occasion, |bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)))?;
+        session.census(occasion, |bytes| hand_on(targets, pipeline, bytes))?;
         self.take()
     }
 
@@ -451,8 +450,7 @@ impl Trace {
         let Self { session, ring, mut pipeline, mut targets, format, output, deaf, oom, .. } = self;
         // The ring is the session's; only its registration ends here.
         drop(ring);
-        let stopped =
-            session.stop(|bytes| targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event)))?;
+        let stopped = session.stop(|bytes| hand_on(&mut targets, &mut pipeline, bytes))?;
         pipeline.take(Input::End(Box::new(pipeline::closing(&stopped, root, oom.as_ref()))));
         rest.append(&mut pipeline.drain_completed());
         Ok((Ended { report: pipeline.finish(), format, output, deaf }, rest))
@@ -465,4 +463,9 @@ struct Ended {
     format: Format,
     output: Output,
     deaf: bool,
+}
+
+/// What there is to tell of a record goes into the pipeline.
+fn hand_on(targets: &mut Targets, pipeline: &mut Pipeline, bytes: &[u8]) {
+    targets.take(bytes, &mut |input, event| pipeline.take_decoded(input, event));
 }
