@@ -8,6 +8,7 @@ pub mod event;
 pub mod gate;
 pub mod hist;
 pub mod kernel;
+mod memory;
 pub mod metrics;
 pub mod model;
 pub mod pipeline;

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     event::{Descriptor, Event, decode::decode},
     kernel::oom::OomCounter,
+    memory,
     model::{ExecRecord, Gap, LiveView, Options, Report, RootEnd, meter::Reading},
     pipeline::{self, Pipeline},
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
@@ -34,6 +35,10 @@ const LAG: Duration = Duration::from_millis(250);
 
 /// The same where every single install is wanted, whose ring wakes nobody.
 const SHORT_LAG: Duration = Duration::from_millis(10);
+
+/// Records gather for so long once the ring has told of the first: a turn for each would cost the agent more than all that is
+/// done with it. The kernel program calls sooner when the ring fills up.
+const GATHER: Duration = Duration::from_millis(20);
 
 /// What is to be done about targets that come after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +60,8 @@ pub(super) struct Trace {
     checked_ns: u64,
     /// When records were last waited for to the end.
     turned: Instant,
+    /// When the ring told of a record, if it has not been emptied since.
+    woken: Option<Instant>,
     lag: Duration,
     /// The reader of streamed results has gone.
     deaf: bool,
@@ -141,6 +148,7 @@ impl Trace {
             checked: Instant::now(),
             checked_ns: boot_ns(),
             turned: Instant::now(),
+            woken: None,
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
             kept: None,
@@ -296,7 +304,7 @@ impl Trace {
         if self.deserted { 0 } else { self.pipeline.alive() }
     }
 
-    /// Every target is there: gives up the rights that only finding and hooking them took.
+    /// Every target is there: gives up the rights, and the memory, that only finding and hooking them took.
     /// `files`: more than the report's own file is put in its place at the end.
     pub(super) fn settle_down(&self, files: bool) {
         let files = files || matches!(self.output, Output::Pending(..));
@@ -305,16 +313,12 @@ impl Trace {
         if let Err(error) = privileges::drop_unneeded(files, look) {
             log::warn!("the capabilities that are no longer needed could not be given up: {error}");
         }
+        memory::give_back();
     }
 
     /// Waits for records and takes them.
     pub(super) async fn records(&mut self) -> anyhow::Result<()> {
-        // From the last turn on: who gives this up to do something else, and comes back, does not wait anew.
-        let until = self.turned + self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag));
-        tokio::select! {
-            ready = self.ring.readable() => ready.context("failed to wait for records")?.clear_ready(),
-            () = tokio::time::sleep_until(until.into()) => {}
-        }
+        self.wait().await?;
         self.turned = Instant::now();
         self.take()?;
         self.targets.tend(&mut self.session)?;
@@ -330,6 +334,29 @@ impl Trace {
                 recording.tick(&mut self.session, &mut self.pipeline, &self.targets);
             }
         }
+        Ok(())
+    }
+
+    /// Until the ring is to be emptied. Who gives this up to do something else, and comes back, does not wait anew.
+    async fn wait(&mut self) -> anyhow::Result<()> {
+        let quiet = self.turned + self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag));
+        // Whose program it is that has just been execed, and where its stack leads, is asked of /proc, which soon forgets it.
+        let hurry = self.stacks.is_some() || self.session.followed().unsure;
+        loop {
+            let until = self.woken.map_or(quiet, |woken| quiet.min(woken + GATHER));
+            tokio::select! {
+                ready = self.ring.readable() => {
+                    ready.context("failed to wait for records")?.clear_ready();
+                    // A second time: the ring fills up.
+                    if hurry || self.woken.is_some() {
+                        break;
+                    }
+                    self.woken = Some(Instant::now());
+                }
+                () = tokio::time::sleep_until(until.into()) => break,
+            }
+        }
+        self.woken = None;
         Ok(())
     }
 

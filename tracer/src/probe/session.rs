@@ -24,7 +24,7 @@ use super::{
     misses, selftest,
     targets::Follow,
 };
-use crate::procfs;
+use crate::{memory, procfs};
 
 /// Records taken before the ring is emptied again.
 const AT_A_TIME: usize = 64;
@@ -124,7 +124,7 @@ impl Session {
         session.choose(choice, &btf)?;
         // The kernel's types take more memory than all the rest, and are not needed again.
         drop(btf);
-        give_back();
+        memory::give_back();
         Ok(session)
     }
 
@@ -329,17 +329,6 @@ impl AsFd for Session {
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
     }
 }
-
-/// Gives back to the system what is free.
-#[cfg(target_env = "gnu")]
-fn give_back() {
-    // SAFETY: no preconditions.
-    unsafe { libc::malloc_trim(0) };
-}
-
-/// Other C libraries do it by themselves.
-#[cfg(not(target_env = "gnu"))]
-fn give_back() {}
 
 /// Boot time, nanoseconds: the clock of every record.
 #[must_use]

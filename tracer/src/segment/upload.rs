@@ -19,6 +19,7 @@ use super::{
     name::READY,
     spool::{self, Spool, Waiting},
 };
+use crate::memory;
 
 /// Wait after the first failure; doubled after each further one, up to [`LONGEST`].
 const FIRST: Duration = Duration::from_secs(1);
@@ -147,7 +148,10 @@ impl Uploader {
     /// Closed rows become Parquet, which takes a small part of their room.
     fn convert(&self) -> Result<(), Error> {
         for waiting in self.spool.waiting()?.iter().filter(|waiting| !waiting.ready) {
-            match file::convert(&waiting.path) {
+            let converted = file::convert(&waiting.path);
+            // Columns of a whole segment were more than all that an agent keeps.
+            memory::trim();
+            match converted {
                 Err(Error::Foreign { name, why }) => self.set_aside(&waiting.path, &format!("`{name}`: {why}"))?,
                 other => drop(other?),
             }

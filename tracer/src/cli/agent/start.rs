@@ -24,6 +24,7 @@ use crate::{
         signals::{self, Signals},
         trace::Trace,
     },
+    memory,
     record::Tap,
 };
 
@@ -118,6 +119,7 @@ impl Service {
                 tracing::warn!("{error:#}");
             }
         }
+        memory::give_back();
         Ok(service)
     }
 
