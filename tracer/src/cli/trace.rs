@@ -36,8 +36,8 @@ const LAG: Duration = Duration::from_millis(250);
 /// The same where every single install is wanted, whose ring wakes nobody.
 const SHORT_LAG: Duration = Duration::from_millis(10);
 
-/// Records gather for so long once the ring has told of the first: a turn for each would cost the agent more than all that is
-/// done with it. The kernel program calls sooner when the ring fills up.
+/// Records gather for so long from one turn to the next: a turn for each would cost the agent more than all that is done with
+/// it. The kernel program calls sooner when the ring fills up.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// What is to be done about targets that come after the first.
@@ -60,8 +60,8 @@ pub(super) struct Trace {
     checked_ns: u64,
     /// When records were last waited for to the end.
     turned: Instant,
-    /// When the ring told of a record, if it has not been emptied since.
-    woken: Option<Instant>,
+    /// The ring has told of a record, and has not been emptied since.
+    woken: bool,
     lag: Duration,
     /// The reader of streamed results has gone.
     deaf: bool,
@@ -148,7 +148,7 @@ impl Trace {
             checked: Instant::now(),
             checked_ns: boot_ns(),
             turned: Instant::now(),
-            woken: None,
+            woken: false,
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
             kept: None,
@@ -340,23 +340,23 @@ impl Trace {
     /// Until the ring is to be emptied. Who gives this up to do something else, and comes back, does not wait anew.
     async fn wait(&mut self) -> anyhow::Result<()> {
         let quiet = self.turned + self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag));
-        // Whose program it is that has just been execed, and where its stack leads, is asked of /proc, which soon forgets it.
-        let hurry = self.stacks.is_some() || self.session.followed().unsure;
+        // Where a stack leads, who a new target is and in what container, is asked of /proc, which soon forgets it.
+        let hurry = self.stacks.is_some() || self.targets.is_open();
         loop {
-            let until = self.woken.map_or(quiet, |woken| quiet.min(woken + GATHER));
+            let until = if self.woken { quiet.min(self.turned + GATHER) } else { quiet };
             tokio::select! {
                 ready = self.ring.readable() => {
                     ready.context("failed to wait for records")?.clear_ready();
                     // A second time: the ring fills up.
-                    if hurry || self.woken.is_some() {
+                    if hurry || self.woken {
                         break;
                     }
-                    self.woken = Some(Instant::now());
+                    self.woken = true;
                 }
                 () = tokio::time::sleep_until(until.into()) => break,
             }
         }
-        self.woken = None;
+        self.woken = false;
         Ok(())
     }
 
