@@ -2,12 +2,10 @@
 
 use std::ptr;
 
-/// After the start: gives back memory that is free, and code that has run. What goes on running is a small part of it, and is mapped again when
-/// it does.
-pub(crate) fn give_back() {
-    trim();
+/// Unmaps code that has run, after the start: what goes on running is a small part of it, and is mapped again when it does.
+pub(crate) fn forget_code() {
     // SAFETY: the callback has the type that is asked for, and uses nothing of the caller's.
-    unsafe { libc::dl_iterate_phdr(Some(forget_code), ptr::null_mut()) };
+    unsafe { libc::dl_iterate_phdr(Some(forget), ptr::null_mut()) };
 }
 
 /// Gives back memory that is free, after work that took much.
@@ -22,7 +20,7 @@ pub(crate) fn trim() {
 pub(crate) fn trim() {}
 
 /// Unmaps the pages of the program's code; the first object is the program.
-unsafe extern "C" fn forget_code(object: *mut libc::dl_phdr_info, _: usize, _: *mut libc::c_void) -> libc::c_int {
+unsafe extern "C" fn forget(object: *mut libc::dl_phdr_info, _: usize, _: *mut libc::c_void) -> libc::c_int {
     // SAFETY: the loader hands over a valid object with as many headers as it says.
     let (base, headers) = unsafe {
         let object = &*object;

@@ -306,7 +306,16 @@ impl Trace {
         if let Err(error) = privileges::drop_unneeded(files, look) {
             log::warn!("the capabilities that are no longer needed could not be given up: {error}");
         }
-        memory::give_back();
+        self.give_back();
+    }
+
+    /// Gives memory back that only the start took. Code stays where it is while targets may come: reading it again takes
+    /// milliseconds, and by then a short process has gone, which /proc is to be asked of.
+    pub(super) fn give_back(&self) {
+        memory::trim();
+        if self.stacks.is_none() && !self.targets.is_open() {
+            memory::forget_code();
+        }
     }
 
     /// Waits for records and takes them.

@@ -124,7 +124,7 @@ impl Session {
         session.choose(choice, &btf)?;
         // The kernel's types take more memory than all the rest, and are not needed again.
         drop(btf);
-        memory::give_back();
+        memory::trim();
         Ok(session)
     }
 

@@ -24,7 +24,6 @@ use crate::{
         signals::{self, Signals},
         trace::Trace,
     },
-    memory,
     record::Tap,
 };
 
@@ -119,7 +118,7 @@ impl Service {
                 tracing::warn!("{error:#}");
             }
         }
-        memory::give_back();
+        service.trace.give_back();
         Ok(service)
     }
 
