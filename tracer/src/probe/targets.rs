@@ -1,6 +1,6 @@
 //! Targets come and go while the trace runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aya::maps::{Array, HashMap, MapError};
 use fdtide_abi::{
@@ -230,8 +230,10 @@ impl Session {
             Verdict::Stays(group) => Decision { leave: 0, group: group & !UNSURE },
             Verdict::Leaves => Decision { leave: 1, group: 0 },
         };
-        let decided: Vec<(u64, Decision)> =
+        // Of two verdicts for one group the later one counts.
+        let decided: BTreeMap<u64, Decision> =
             verdicts.iter().map(|(group, verdict)| (u64::from(*group | UNSURE), decision(*verdict))).collect();
+        let decided: Vec<(u64, Decision)> = decided.into_iter().collect();
         for some in decided.chunks(AT_ONCE) {
             // What was forked meanwhile is found by the next pass.
             let mut passes = PASSES;
