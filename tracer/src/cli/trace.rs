@@ -309,8 +309,8 @@ impl Trace {
         self.give_back();
     }
 
-    /// Gives memory back that only the start took. Code stays where it is while targets may come: reading it again takes
-    /// milliseconds, and by then a short process has gone, which /proc is to be asked of.
+    /// Gives memory back that only the start took. Code stays mapped while targets may come: who they are is asked of /proc, which
+    /// forgets a short process, so that nothing is to come between.
     pub(super) fn give_back(&self) {
         memory::trim();
         if self.stacks.is_none() && !self.targets.is_open() {
