@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsStr,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -30,7 +31,7 @@ pub fn target() -> Result<PathBuf> {
 }
 
 /// A command that starts in the repository's root.
-pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
+pub fn command(program: impl AsRef<OsStr>) -> Result<Command> {
     let mut command = Command::new(program);
     command.current_dir(root()?);
     Ok(command)
@@ -40,10 +41,21 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
 pub fn cargo(args: &[&str]) -> Result<Command> {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))?;
     cargo.args(args);
+    // What cargo told us about this package is none of its builds' business: some build scripts look there, and all that stands
+    // on them would be built anew each time somebody calls cargo without us in between.
+    for (name, _) in env::vars_os().filter(|(name, _)| is_about_package(name)) {
+        cargo.env_remove(name);
+    }
     if env::var_os("CARGO_INCREMENTAL").is_none() && !room::builds_go_on() {
         cargo.env("CARGO_INCREMENTAL", "0");
     }
     Ok(cargo)
+}
+
+/// Whether cargo sets a variable of this name for the program that it runs.
+fn is_about_package(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"CARGO_PKG_") || name.starts_with(b"CARGO_MANIFEST_")
 }
 
 /// Where `program` is on `PATH`, or where root's tools are.
