@@ -67,6 +67,7 @@ offsets! {
     task_pid = "task_struct"."pid", required;
     task_flags = "task_struct"."flags", required;
     task_comm = "task_struct"."comm", required;
+    task_state = "task_struct"."__state", required;
     task_leader = "task_struct"."group_leader", required;
     task_real_parent = "task_struct"."real_parent", required;
     task_start = "task_struct"."start_boottime", required;

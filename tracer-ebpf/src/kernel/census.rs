@@ -10,6 +10,7 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
+    emit,
     handlers::now,
     maps::{RING, Scratch, count},
     read::peek,
@@ -105,7 +106,7 @@ pub extern "C" fn fdtide_census(state: *mut TableState, scratch: *mut Scratch, r
         (*done).soft = (*scratch).request.soft;
         (*done).rows = (*work).rows;
         (*done).lost = (*work).lost;
-        if RING.output::<CensusRecord>(&*done, 0).is_err() {
+        if RING.output::<CensusRecord>(&*done, emit::wake(0)).is_err() {
             count(Counter::RingFull);
         }
     }

@@ -1,6 +1,10 @@
 //! The only user of the ring.
 
-use aya_ebpf::{helpers::generated::bpf_seq_write, maps::ring_buf::RingBufEntry};
+use aya_ebpf::{
+    bindings::{BPF_RB_AVAIL_DATA, BPF_RB_FORCE_WAKEUP, BPF_RB_RING_SIZE},
+    helpers::generated::bpf_seq_write,
+    maps::ring_buf::RingBufEntry,
+};
 use fdtide_abi::{
     Counter, ProcRow, TableHead, TableState,
     event::{ExecRecord, ExitRecord, Header, MoveRecord, ProcRecord, TableRecord, record, table_reason},
@@ -21,6 +25,18 @@ pub fn reserve<T: 'static>() -> Option<RingBufEntry<T>> {
     entry
 }
 
+/// The agent is woken however little it seems to hurry once one part in so many of the ring is full.
+const PRESSING: u64 = 4;
+
+/// How a record is submitted: the agent, once woken, lets records gather, and is woken again only when the ring fills up.
+/// `otherwise` is what holds while there is room: 0 wakes an agent that has read everything before.
+#[inline(always)]
+pub fn wake(otherwise: u64) -> u64 {
+    let waiting = RING.query(u64::from(BPF_RB_AVAIL_DATA));
+    let size = RING.query(u64::from(BPF_RB_RING_SIZE));
+    if waiting > size / PRESSING { u64::from(BPF_RB_FORCE_WAKEUP) } else { otherwise }
+}
+
 #[inline(always)]
 const fn header<T>(kind: u32, at_ns: u64) -> Header {
     Header { kind, len: size_of::<T>() as u32, at_ns }
@@ -38,7 +54,7 @@ pub fn proc(now: u64, row: *const ProcRow, live: u32, soft: u32) {
         (*record).live = live;
         (*record).soft = soft;
     }
-    entry.submit(0);
+    entry.submit(wake(0));
 }
 
 /// Working memory for an exec record, which is too large to be held in the ring while it is made.
@@ -53,7 +69,7 @@ pub fn send_exec(record: *mut ExecRecord, now: u64) {
     // SAFETY: a valid per-CPU map value, filled by the handler.
     let sent = unsafe {
         (*record).header = header::<ExecRecord>(record::EXEC, now);
-        RING.output::<ExecRecord>(&*record, 0)
+        RING.output::<ExecRecord>(&*record, wake(0))
     };
     if sent.is_err() {
         count(Counter::RingFull);
@@ -86,7 +102,7 @@ fn left(kind: u32, now: u64, row: *const ProcRow, exit_code: u32, table: Option<
             copy(&raw mut (*record).table, table);
         }
     }
-    entry.submit(0);
+    entry.submit(wake(0));
 }
 
 /// A table has ended, and why.
@@ -101,7 +117,7 @@ pub fn table(now: u64, reason: u32, head: *const TableHead) {
         (*record).spare = 0;
         copy(&raw mut (*record).table, head);
     }
-    entry.submit(0);
+    entry.submit(wake(0));
 }
 
 /// A table as it is, into the output of a walk.
@@ -144,5 +160,5 @@ pub fn moved(now: u64, row: *const ProcRow, from_id: u64, to_id: u64, tid: u32, 
         (*record).tid = tid;
         (*record).live = live;
     }
-    entry.submit(0);
+    entry.submit(wake(0));
 }

@@ -13,6 +13,7 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
+    emit,
     kind::fdtide_classify,
     maps::{CHUNKS, EXTRAS, RING, Scratch, count},
     origin::wanted,
@@ -54,7 +55,7 @@ pub extern "C" fn fdtide_row(state: *mut TableState, scratch: *mut Scratch) -> u
         } else {
             fdtide_names(scratch, file);
         }
-        if RING.output::<DescriptorRecord>(&*row, u64::from(BPF_RB_NO_WAKEUP)).is_err() {
+        if RING.output::<DescriptorRecord>(&*row, emit::wake(u64::from(BPF_RB_NO_WAKEUP))).is_err() {
             (*scratch).census.lost += 1;
             count(Counter::RingFull);
         } else {

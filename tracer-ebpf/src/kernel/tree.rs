@@ -15,6 +15,8 @@ use crate::kernel::{
 pub const PF_KTHREAD: u32 = 0x0020_0000;
 /// A worker of io_uring (`PF_IO_WORKER`, include/linux/sched.h, v6.12).
 pub const PF_IO_WORKER: u32 = 0x0000_0010;
+/// Forked, and not woken for the first time (`TASK_NEW`, include/linux/sched.h, v6.12).
+pub const TASK_NEW: u32 = 0x0000_0800;
 /// In a syscall of the 32-bit table (`TS_COMPAT`, arch/x86/include/asm/thread_info.h, v6.12).
 pub const TS_COMPAT: u32 = 2;
 

@@ -74,6 +74,11 @@ fn found(task: Object) {
         if !named && !inherited {
             return;
         }
+        let state: u32 = task.load(offset!(task_state));
+        if inherited && state & tree::TASK_NEW != 0 {
+            // Its own hook, which comes with the wake-up, finds its parent traced.
+            return;
+        }
         let flags = proc_flag::SEEDED | target_flags;
         let group = match tree::find(parent) {
             // SAFETY: a valid map value.

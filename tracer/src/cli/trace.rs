@@ -36,6 +36,10 @@ const LAG: Duration = Duration::from_millis(250);
 /// The same where every single install is wanted, whose ring wakes nobody.
 const SHORT_LAG: Duration = Duration::from_millis(10);
 
+/// Records gather for so long from one turn to the next: a turn for each would cost the agent more than all that is done with
+/// it. The kernel program calls sooner when the ring fills up.
+const GATHER: Duration = Duration::from_millis(20);
+
 /// What is to be done about targets that come after the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Later {
@@ -56,6 +60,8 @@ pub(super) struct Trace {
     checked_ns: u64,
     /// When records were last waited for to the end.
     turned: Instant,
+    /// The ring has told of a record, and has not been emptied since.
+    woken: bool,
     lag: Duration,
     /// The reader of streamed results has gone.
     deaf: bool,
@@ -142,6 +148,7 @@ impl Trace {
             checked: Instant::now(),
             checked_ns: boot_ns(),
             turned: Instant::now(),
+            woken: false,
             lag: if slots { SHORT_LAG } else { LAG },
             deaf: false,
             kept: None,
@@ -320,12 +327,7 @@ impl Trace {
 
     /// Waits for records and takes them.
     pub(super) async fn records(&mut self) -> anyhow::Result<()> {
-        // From the last turn on: who gives this up to do something else, and comes back, does not wait anew.
-        let until = self.turned + self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag));
-        tokio::select! {
-            ready = self.ring.readable() => ready.context("failed to wait for records")?.clear_ready(),
-            () = tokio::time::sleep_until(until.into()) => {}
-        }
+        self.wait().await?;
         self.turned = Instant::now();
         self.take()?;
         self.targets.tend(&mut self.session)?;
@@ -341,6 +343,29 @@ impl Trace {
                 recording.tick(&mut self.session, &mut self.pipeline, &self.targets);
             }
         }
+        Ok(())
+    }
+
+    /// Until the ring is to be emptied. Who gives this up to do something else, and comes back, does not wait anew.
+    async fn wait(&mut self) -> anyhow::Result<()> {
+        let quiet = self.turned + self.targets.patience().map_or(self.lag, |patience| patience.min(self.lag));
+        // Where a stack leads, who a new target is and in what container, is asked of /proc, which soon forgets it.
+        let hurry = self.stacks.is_some() || self.targets.is_open();
+        loop {
+            let until = if self.woken { quiet.min(self.turned + GATHER) } else { quiet };
+            tokio::select! {
+                ready = self.ring.readable() => {
+                    ready.context("failed to wait for records")?.clear_ready();
+                    // A second time: the ring fills up.
+                    if hurry || self.woken {
+                        break;
+                    }
+                    self.woken = true;
+                }
+                () = tokio::time::sleep_until(until.into()) => break,
+            }
+        }
+        self.woken = false;
         Ok(())
     }
 
