@@ -6,7 +6,8 @@
 //! is held to a quarter of the stated rate; the tests measure the rate that comes of it.
 //!
 //! Where execs are concurrent, marks depend on how the machine ran them, which changes from run to run and which two runs
-//! can't tell from a change of the program. There a difference must also move half of the distribution, and by more than two.
+//! can't tell from a change of the program: a busy machine turns what is rare into what is usual. There half of one report
+//! must lie above all of the other, by more than two.
 
 use serde::Serialize;
 
@@ -112,7 +113,7 @@ pub(super) fn run(rows: &mut [Row], options: &Options) {
         let test = &row.test;
         let change = match direction(row, options) {
             // What the order of concurrent execs may do is no change of the program.
-            _ if row.concurrent && (test.distance < HALF || !moves(row, options, ORDER)) => Change::None,
+            _ if row.concurrent && !beyond(row) => Change::None,
             change => change,
         };
         let apart = !test.short_blocks || test.far_apart(row.difference.p50);
@@ -144,30 +145,33 @@ fn adjust(rows: &mut [Row]) {
 
 /// Which way the figures went; nowhere if all differences are tolerated.
 fn direction(row: &Row, options: &Options) -> Change {
-    let moved: Vec<f64> = moved(row, options, 0.0).collect();
+    let moved: Vec<f64> = row
+        .base
+        .list()
+        .into_iter()
+        .zip(row.difference.list())
+        .filter(|((_, base), (_, by))| matters(*base, *by, options))
+        .map(|(_, (_, by))| by)
+        .collect();
     match (moved.iter().any(|by| *by > 0.0), moved.iter().any(|by| *by < 0.0)) {
         (true, true) => Change::Mixed,
         (true, false) => Change::Higher,
         (false, true) => Change::Lower,
         // The figures are the same, what lies between them is not.
-        (false, false) if !matters(row.base.mean, row.difference.mean, options, 0.0) => Change::None,
+        (false, false) if !matters(row.base.mean, row.difference.mean, options) => Change::None,
         (false, false) if row.difference.mean > 0.0 => Change::Higher,
         (false, false) => Change::Lower,
     }
 }
 
-/// Whether any figure differs by more than what is tolerated, and more than `least`.
-fn moves(row: &Row, options: &Options, least: f64) -> bool {
-    moved(row, options, least).next().is_some()
+/// Whether half of one report lies above all of the other, by more than what the order of execs may do.
+fn beyond(row: &Row) -> bool {
+    let (base, new) = (&row.base, &row.new);
+    new.p50 > base.max + ORDER || base.p50 > new.max + ORDER
 }
 
-fn moved(row: &Row, options: &Options, least: f64) -> impl Iterator<Item = f64> {
-    let pairs = row.base.list().into_iter().zip(row.difference.list());
-    pairs.filter(move |((_, base), (_, by))| matters(*base, *by, options, least)).map(|(_, (_, by))| by)
-}
-
-fn matters(base: f64, difference: f64, options: &Options, least: f64) -> bool {
+fn matters(base: f64, difference: f64, options: &Options) -> bool {
     let tolerance = options.tolerance;
     let most = if tolerance.percent { base.abs() * tolerance.number / 100.0 } else { tolerance.number };
-    difference.abs() > most.max(least)
+    difference.abs() > most
 }

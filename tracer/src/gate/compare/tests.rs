@@ -161,6 +161,13 @@ fn what_the_order_of_concurrent_execs_does_is_no_change_and_more_is() {
     let burst: Vec<u32> = (0..100).map(|at| if at % 3 == 0 { 200 } else { 14 }).collect();
     assert_eq!(change(&[14; 100], &burst), Change::None, "a third has moved");
     assert_eq!(change(&[7; 100], &[8; 100]), Change::None, "all, but by one");
+    // Two runs of `landlock-burst --mode lazy --parallel 4`, the second beside a compiler.
+    let marks = |counts: &[(u32, usize)]| -> Vec<u32> {
+        counts.iter().flat_map(|(mark, count)| std::iter::repeat_n(*mark, *count)).collect()
+    };
+    let alone = marks(&[(12, 1), (13, 1), (14, 44), (15, 7), (16, 1), (17, 5), (24, 1)]);
+    let beside = marks(&[(12, 1), (13, 2), (14, 16), (15, 8), (16, 3), (17, 19), (18, 7), (19, 1), (20, 1), (21, 2)]);
+    assert_eq!(change(&alone, &beside), Change::None, "what was rare is usual");
     assert_eq!(change(&[14; 100], &[200; 100]), Change::Higher);
 }
 
