@@ -20,6 +20,8 @@ crate::assert_packed!(Config, 24);
 
 /// Processes that are followed at a time.
 pub const MAX_PROCS: u32 = 65_536;
+/// Process ids that there can be (`PID_MAX_LIMIT`, include/linux/threads.h, v6.12).
+pub const MAX_PIDS: u32 = 1 << 22;
 /// Names, users and cgroups that make a process a target at its exec.
 pub const MAX_WANTED: u32 = 4_096;
 

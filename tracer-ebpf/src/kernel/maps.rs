@@ -37,6 +37,11 @@ pub static CLASSES_32: [u8; config::CLASSES] = config::I386;
 #[map]
 pub static PROCS: HashMap<u32, ProcRow> = HashMap::with_max_entries(config::MAX_PROCS, BPF_F_NO_PREALLOC);
 
+/// A bit for each process id, set before the first process of that id is traced and never cleared: for all others on the machine
+/// it is cheaper to read than [`PROCS`], where it says no.
+#[map]
+pub static EVER: Array<u64> = Array::with_max_entries(config::MAX_PIDS / u64::BITS, 0);
+
 /// Process ids that the user named, with flags for their rows; the next walk over all tasks makes rows of them.
 #[map]
 pub static TARGETS: HashMap<u32, u32> = HashMap::with_max_entries(4_096, BPF_F_NO_PREALLOC);

@@ -1,14 +1,14 @@
 //! Who is traced.
 
-use aya_ebpf::helpers::generated::bpf_probe_read_kernel;
+use aya_ebpf::helpers::{bpf_get_current_pid_tgid, generated::bpf_probe_read_kernel};
 use fdtide_abi::{
     Counter, OFFSET_NONE, ProcRow,
     table::{COMM, UNSURE, proc_flag},
 };
 
 use crate::kernel::{
-    maps::{LAST_ID, PROCS, Program, SCRATCH, Switch, count, insert, turn_on},
-    read::{Object, copy, fetch_add, offset},
+    maps::{EVER, LAST_ID, PROCS, Program, SCRATCH, Switch, count, insert, turn_on},
+    read::{Object, copy, fetch_add, offset, set_bits},
 };
 
 /// A kernel thread (`PF_KTHREAD`, include/linux/sched.h, v6.12).
@@ -19,6 +19,13 @@ pub const PF_IO_WORKER: u32 = 0x0000_0010;
 pub const TASK_NEW: u32 = 0x0000_0800;
 /// In a syscall of the 32-bit table (`TS_COMPAT`, arch/x86/include/asm/thread_info.h, v6.12).
 pub const TS_COMPAT: u32 = 2;
+
+/// Whether the current process can be one that is traced: mostly not, and then a look at its row would cost it more than this.
+#[inline(always)]
+pub fn may_be_traced() -> bool {
+    let tgid = (bpf_get_current_pid_tgid() >> 32) as u32;
+    EVER.get(tgid / u64::BITS).is_none_or(|bits| bits & (1 << (tgid % u64::BITS)) != 0)
+}
 
 /// The row of this task's process, if it is traced.
 #[inline(always)]
@@ -238,7 +245,11 @@ pub fn set_own_spawner(row: *mut ProcRow, tid: u32) {
 #[inline(always)]
 pub fn add(row: *const ProcRow) -> bool {
     // SAFETY: a valid map value.
-    let added = insert(&PROCS, unsafe { &(*row).tgid }, row, 0);
+    let tgid = unsafe { &(*row).tgid };
+    if let Some(bits) = EVER.get_ptr_mut(tgid / u64::BITS) {
+        set_bits(bits, 1 << (tgid % u64::BITS));
+    }
+    let added = insert(&PROCS, tgid, row, 0);
     if !added {
         count(Counter::ProcFull);
     }

@@ -33,6 +33,9 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
     if ordinary && !unusual(class) {
         return 0;
     }
+    if !tree::may_be_traced() {
+        return 0;
+    }
     let Some(row) = tree::find(task) else { return 0 };
     let listener = under_listener(row) && tree::was_notified(row);
     if class == class::NONE && !listener {
