@@ -12,6 +12,7 @@ mod memory;
 pub mod metrics;
 pub mod model;
 pub mod pipeline;
+mod priority;
 pub mod probe;
 pub mod procfs;
 pub mod record;

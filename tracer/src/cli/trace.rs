@@ -23,6 +23,7 @@ use crate::{
     memory,
     model::{ExecRecord, Gap, LiveView, Options, Report, RootEnd, meter::Reading},
     pipeline::{self, Pipeline},
+    priority,
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
     sink,
@@ -129,6 +130,9 @@ impl Trace {
             ..LoadOptions::default()
         };
         let session = Session::open(choice, &load)?;
+        if let Err(error) = priority::raise() {
+            log::debug!("records are taken when it is this program's turn: {error}");
+        }
         let ring = session.as_fd().try_clone_to_owned().context("failed to wait for records")?;
         // SAFETY: the descriptor stays the same and open for as long as the registration owns it.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }

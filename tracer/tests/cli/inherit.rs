@@ -150,3 +150,18 @@ fn nothing_of_the_target_is_changed_after_detaching() {
     kill(pid, libc::SIGTERM);
     assert_eq!(fixture.next().expect("the line `end`")["step"], "end");
 }
+
+#[test]
+fn the_tool_goes_before_others_and_what_it_starts_does_not() {
+    let Some(_kernel) = support::kernel() else { return };
+    let script = "nice; cut -d ' ' -f 19 /proc/$PPID/stat";
+    let told = |niceness: i32| {
+        let (_, traced) = both(&["sh", "-c", script], |command| {
+            // SAFETY: one system call between fork and exec.
+            unsafe { command.pre_exec(move || Ok(assert_eq!(libc::setpriority(libc::PRIO_PROCESS, 0, niceness), 0))) };
+        });
+        traced.lines().map(|line| line.parse().expect("a number")).collect::<Vec<i32>>()
+    };
+    assert_eq!(told(0), [0, -10]);
+    assert_eq!(told(5), [5, 5], "who made it wait for others has it wait for them");
+}
