@@ -11,6 +11,7 @@ mod container;
 mod disk;
 mod life;
 mod manager;
+mod push;
 mod redact;
 mod rights;
 mod root;
