@@ -166,6 +166,14 @@ pub const NEW_LISTENER: u32 = 8;
 pub const NR_SOCKETPAIR: u64 = 53;
 /// `recvmsg`, whose message tells that descriptors were left out.
 pub const NR_RECVMSG: u64 = 47;
+/// Number of `inotify_init`.
+pub const NR_INOTIFY_INIT: u16 = 253;
+/// Number of `inotify_init1`.
+pub const NR_INOTIFY_INIT1: u16 = 294;
+/// Number of `inotify_init` in the 32-bit table.
+pub const NR32_INOTIFY_INIT: u16 = 291;
+/// Number of `inotify_init1` in the 32-bit table.
+pub const NR32_INOTIFY_INIT1: u16 = 332;
 /// Offset of `msg_flags` in `struct user_msghdr` (include/linux/socket.h, v6.12), 64-bit.
 pub const MSG_FLAGS: u64 = 48;
 /// Control data was cut (include/linux/socket.h, v6.12).

@@ -16,6 +16,7 @@ use crate::kernel::{
     maps::{PROCS, Program, SCRATCH},
     mark::{credit_window, restart_image, restart_window},
     read::{Object, copy, exchange, offset},
+    refusal::gives,
     request::{Scope, request, soft_limit},
     slot::forget_held,
     table, tree,
@@ -37,6 +38,15 @@ pub fn poked(program: Program, files: u64, scope: Scope, number: u32) {
     if files != 0 && files != task.follow(offset!(task_files)).address() {
         return;
     }
+    changed(program, row, scope, number, None);
+}
+
+/// The current task's table has got a descriptor at `number`.
+#[inline(never)]
+pub fn installed(program: Program, number: u32) {
+    let task = Object::current();
+    let Some(row) = tree::find(task) else { return };
+    let scope = if gives(task) { Scope::Own } else { Scope::Number };
     changed(program, row, scope, number, None);
 }
 

@@ -285,10 +285,11 @@ pub enum Program {
     CloseRange = 11,
     Uring = 12,
     Duplicate = 13,
+    Inotify = 14,
 }
 
 impl Program {
-    const COUNT: u32 = 14;
+    const COUNT: u32 = 15;
 }
 
 /// Inserts a copy of `value`, which is too large to be passed by value. False if the map is full.

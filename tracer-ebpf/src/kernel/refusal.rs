@@ -4,7 +4,7 @@ use fdtide_abi::config::{self, class};
 
 use crate::kernel::{
     handlers::{ANYWHERE, changed},
-    maps::{CLASSES, CLASSES_32, Program},
+    maps::{CLASSES, CLASSES_32, PENDING, Pending, PendingKey, Program},
     read::{Object, add, constant, offset},
     request::{Scope, soft_limit},
     table, tree,
@@ -32,7 +32,44 @@ pub fn refused(program: Program, error: i64) {
     let Some(row) = tree::find(task) else { return };
     let flags: u32 = task.load(offset!(task_flags));
     let nr = if flags & tree::PF_IO_WORKER != 0 { config::NR_NONE } else { syscall_of(task) };
+    if is_inotify(nr) {
+        let _ = PENDING.insert(told(task), Pending { files: 0, number: 0 }, 0);
+    }
     changed(program, row, Scope::All, ANYWHERE, Some((error, nr)));
+}
+
+/// The current task was refused an inotify instance, which has a quota of its own: by that quota, or by a function that
+/// [`refused`] has told of.
+#[inline(never)]
+pub fn refused_inotify(error: i64) {
+    let task = Object::current();
+    let Some(row) = tree::find(task) else { return };
+    if PENDING.remove(told(task)).is_ok() {
+        return;
+    }
+    changed(Program::Inotify, row, Scope::All, ANYWHERE, Some((error, syscall_of(task))));
+}
+
+/// Under which it is kept that the refusal which a task is about to return with has been told.
+#[inline(always)]
+fn told(task: Object) -> PendingKey {
+    PendingKey { tid: tree::tid(task), program: Program::Inotify as u32 }
+}
+
+/// Whether a syscall, by its number as a failure record has it, makes an inotify instance.
+#[inline(always)]
+fn is_inotify(nr: u16) -> bool {
+    const INIT_32: u16 = config::NR32_INOTIFY_INIT | config::NR_COMPAT;
+    const INIT1_32: u16 = config::NR32_INOTIFY_INIT1 | config::NR_COMPAT;
+    matches!(nr, config::NR_INOTIFY_INIT | config::NR_INOTIFY_INIT1 | INIT_32 | INIT1_32)
+}
+
+/// Whether the syscall that a task is in gives it descriptors. In others those that appear are given by somebody else: whoever
+/// listens to its seccomp filter.
+#[inline(always)]
+pub fn gives(task: Object) -> bool {
+    let flags: u32 = task.load(offset!(task_flags));
+    flags & tree::PF_IO_WORKER != 0 || class_of(syscall_of(task)) != class::NONE
 }
 
 /// The current task's close found nothing behind its number.

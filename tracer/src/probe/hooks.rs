@@ -63,6 +63,9 @@ const fn return_probe(
 /// Functions that take a number out of a table, newest name first (fs/file.c, v6.12 and v6.1).
 const CLOSERS: &[&str] = &["file_close_fd_locked", "pick_file"];
 
+/// Functions that make inotify instances (fs/notify/inotify/inotify_user.c, v6.12), the one that both of its syscalls share first.
+const INOTIFY: &[&str] = &["do_inotify_init", "__x64_sys_inotify_init1"];
+
 /// Hooks that every backend needs.
 pub const LIFECYCLE: &[Hook] = &[
     tracepoint("sched_wakeup_new", "new processes, before they run"),
@@ -84,6 +87,7 @@ const FENTRY: &[Hook] = &[
     exit("fentry_f_dupfd", &["f_dupfd"], "duplicates refused past the limit", false),
     exit("fentry_alloc", &["alloc_fd"], "refused descriptors", true),
     exit("fentry_new_file", &["alloc_empty_file"], "files refused by the system-wide limit", false),
+    exit("fentry_inotify", INOTIFY, "inotify instances refused by their own quota", false),
 ];
 
 const KPROBE: &[Hook] = &[
@@ -104,6 +108,7 @@ const KPROBE: &[Hook] = &[
     return_probe("kretprobe_f_dupfd", &["f_dupfd"], "duplicates refused past the limit", false),
     return_probe("kretprobe_alloc", &["alloc_fd"], "refused descriptors", true),
     return_probe("kretprobe_new_file", &["alloc_empty_file"], "files refused by the system-wide limit", false),
+    return_probe("kretprobe_inotify", INOTIFY, "inotify instances refused by their own quota", false),
 ];
 
 const SYSCALL: &[Hook] = &[
@@ -147,7 +152,7 @@ impl Backend {
         match self {
             Backend::Fentry => "a few nanoseconds on each descriptor call of every process, nothing on other syscalls",
             Backend::Kprobe => "a probe on each descriptor call of every process, nothing on other syscalls",
-            Backend::Syscall => "about 105 ns on every syscall of every process while attached",
+            Backend::Syscall => "about 95 ns on every syscall of every process while attached",
         }
     }
 }

@@ -5,10 +5,10 @@
 use aya_ebpf::{EbpfContext as _, helpers::generated::bpf_get_func_ret, macros::fexit, programs::FExitContext};
 
 use crate::kernel::{
-    handlers::{ANYWHERE, poked},
+    handlers::{ANYWHERE, installed, poked},
     maps::Program,
     origin::take_stack,
-    refusal::{duplicated, is_table_error, not_open, refused},
+    refusal::{duplicated, is_table_error, not_open, refused, refused_inotify},
     request::Scope,
 };
 
@@ -16,7 +16,7 @@ use crate::kernel::{
 #[fexit(function = "fd_install")]
 pub fn fentry_install(ctx: FExitContext) -> i32 {
     take_stack(Program::Install, ctx.as_ptr());
-    poked(Program::Install, 0, Scope::Own, ctx.arg(0));
+    installed(Program::Install, ctx.arg(0));
     0
 }
 
@@ -74,6 +74,16 @@ pub fn fentry_new_file(ctx: FExitContext) -> i32 {
     let read = unsafe { bpf_get_func_ret(ctx.as_ptr(), &raw mut ret) };
     if read == 0 && is_table_error(ret as i64) {
         refused(Program::NewFile, ret as i64);
+    }
+    0
+}
+
+/// `int do_inotify_init(int flags)`
+#[fexit(function = "do_inotify_init")]
+pub fn fentry_inotify(ctx: FExitContext) -> i32 {
+    let ret: i32 = ctx.arg(1);
+    if is_table_error(i64::from(ret)) {
+        refused_inotify(i64::from(ret));
     }
     0
 }

@@ -9,11 +9,11 @@ use aya_ebpf::{
 use fdtide_abi::Counter;
 
 use crate::kernel::{
-    handlers::{ANYWHERE, poked},
+    handlers::{ANYWHERE, installed, poked},
     maps::{PENDING, Pending, PendingKey, Program, count},
     origin::take_stack,
     read::Object,
-    refusal::{duplicated, is_table_error, not_open, refused},
+    refusal::{duplicated, is_table_error, not_open, refused, refused_inotify},
     request::Scope,
     tree,
 };
@@ -32,19 +32,23 @@ fn entered(program: Program, files: u64, number: Option<u32>) {
     }
 }
 
-/// Looks where the arguments said. Without them, because the entry was not seen, anywhere.
+/// Arguments as they were at the entry, if it was seen.
+#[inline(always)]
+fn arguments(program: Program) -> Option<Pending> {
+    let key = PendingKey { tid: tree::tid(Object::current()), program: program as u32 };
+    // SAFETY: a valid map value, which only this thread changes.
+    let pending = unsafe { *PENDING.get_ptr(key)? };
+    let _ = PENDING.remove(key);
+    Some(pending)
+}
+
+/// Looks where the arguments said. Without them, anywhere.
 #[inline(always)]
 fn returned(program: Program, scope: Scope) {
-    let task = Object::current();
-    let key = PendingKey { tid: tree::tid(task), program: program as u32 };
-    let Some(pending) = PENDING.get_ptr(key) else {
-        poked(program, 0, Scope::All, ANYWHERE);
-        return;
-    };
-    // SAFETY: a valid map value, which only this thread changes.
-    let pending = unsafe { *pending };
-    let _ = PENDING.remove(key);
-    poked(program, pending.files, scope, pending.number as u32);
+    match arguments(program) {
+        Some(pending) => poked(program, pending.files, scope, pending.number as u32),
+        None => poked(program, 0, Scope::All, ANYWHERE),
+    }
 }
 
 #[kprobe(function = "fd_install")]
@@ -56,7 +60,10 @@ pub fn kprobe_install(ctx: ProbeContext) -> u32 {
 #[kretprobe(function = "fd_install")]
 pub fn kretprobe_install(ctx: RetProbeContext) -> u32 {
     take_stack(Program::Install, ctx.as_ptr());
-    returned(Program::Install, Scope::Own);
+    match arguments(Program::Install) {
+        Some(pending) => installed(Program::Install, pending.number as u32),
+        None => poked(Program::Install, 0, Scope::All, ANYWHERE),
+    }
     0
 }
 
@@ -115,6 +122,15 @@ pub fn kretprobe_new_file(ctx: RetProbeContext) -> u32 {
     let ret: i64 = ctx.ret();
     if is_table_error(ret) {
         refused(Program::NewFile, ret);
+    }
+    0
+}
+
+#[kretprobe(function = "do_inotify_init")]
+pub fn kretprobe_inotify(ctx: RetProbeContext) -> u32 {
+    let ret: i32 = ctx.ret();
+    if is_table_error(i64::from(ret)) {
+        refused_inotify(i64::from(ret));
     }
     0
 }
