@@ -90,6 +90,12 @@ impl Follow {
         self.seen.ends.get_mut(&pid).and_then(VecDeque::pop_front)
     }
 
+    /// Looks that did not wait for another one to end.
+    pub fn busy(&self) -> u64 {
+        let seen = self.session.coverage().expect("the counters");
+        seen.counters.iter().filter(|(counter, _)| counter.name() == "lock_busy").map(|(_, count)| count).sum()
+    }
+
     /// What the kernel program has counted so far, in words.
     pub fn counted(&self) -> String {
         let seen = self.session.coverage().expect("the counters");
