@@ -4,3 +4,4 @@ pub mod btf;
 pub mod features;
 pub mod offsets;
 pub mod oom;
+pub mod preemption;

@@ -1,6 +1,7 @@
 //! Which backend to take.
 
 use super::hooks::Backend;
+use crate::kernel::preemption;
 
 /// Names the backend to use where nobody chose one; for tests that run on every backend.
 pub const BACKEND_ENV: &str = "FDTIDE_BACKEND";
@@ -25,10 +26,20 @@ impl Choice {
     /// What to try, in this order.
     pub(super) fn candidates(self) -> Vec<Backend> {
         match self {
-            Self::Auto => Backend::ALL.to_vec(),
+            Self::Auto => in_order(preemption::inside_of_programs()),
             Self::Only(backend) => vec![backend],
         }
     }
+}
+
+/// Cheapest for others first; but where tasks are preempted inside of trampolines, which are skipped for others then, the probes,
+/// inside of which none is preempted, go before them: a count that is right is worth more than one that is cheap.
+fn in_order(preempted: bool) -> Vec<Backend> {
+    let mut all = Backend::ALL.to_vec();
+    if preempted {
+        all.sort_by_key(|backend| *backend != Backend::Kprobe);
+    }
+    all
 }
 
 #[cfg(test)]
@@ -36,8 +47,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn auto_tries_what_is_cheapest_for_others_first() {
-        assert_eq!(Choice::Auto.candidates(), [Backend::Fentry, Backend::Kprobe, Backend::Syscall]);
+    fn auto_tries_what_is_cheapest_for_others_first_of_what_is_not_skipped() {
+        assert_eq!(in_order(false), [Backend::Fentry, Backend::Kprobe, Backend::Syscall]);
+        assert_eq!(in_order(true), [Backend::Kprobe, Backend::Fentry, Backend::Syscall]);
         assert_eq!(Choice::Only(Backend::Kprobe).candidates(), [Backend::Kprobe]);
     }
 }

@@ -11,7 +11,7 @@ use super::{
     privileges,
 };
 use crate::{
-    kernel::{btf::Btf, features, offsets},
+    kernel::{btf::Btf, features, offsets, preemption},
     procfs::{self, NotHost},
 };
 
@@ -69,12 +69,12 @@ impl Finding {
 pub fn examine(options: &LoadOptions) -> Examination {
     let mut findings = vec![release(), btf(&options.btf)];
     findings.extend(functions(&options.btf));
-    let mut chosen = None;
+    let mut usable = Vec::new();
     for backend in Backend::ALL.iter().copied() {
         let finding = match Session::open(Choice::Only(backend), options) {
             Ok(session) => {
                 let attached = session.attached().len();
-                chosen = chosen.or(Some(backend));
+                usable.push(backend);
                 let text = format!("{attached} hooks attached, self-test passed; {}", backend.cost_to_others());
                 Finding::new(backend.name(), State::Yes, text)
             }
@@ -83,6 +83,7 @@ pub fn examine(options: &LoadOptions) -> Examination {
         findings.push(finding);
     }
     findings.extend([namespace(), capabilities(), memlock(), lockdown(), modules(), preemption()]);
+    let chosen = Choice::Auto.candidates().into_iter().find(|backend| usable.contains(backend));
     Examination {
         schema: "fdtide.doctor/1",
         backend: chosen.map(Backend::name),
@@ -201,8 +202,15 @@ fn modules() -> Finding {
 }
 
 fn preemption() -> Finding {
-    match read("/sys/kernel/debug/sched/preempt") {
-        Some(text) => Finding::new("preemption", State::Yes, text),
+    match preemption::models() {
+        Some(models) if preemption::inside_of_programs() => Finding::new(
+            "preemption",
+            State::Yes,
+            format!(
+                "{models}: also inside of trampolines, which are skipped for others then, so that kprobe goes before fentry"
+            ),
+        ),
+        Some(models) => Finding::new("preemption", State::Yes, models),
         None => {
             let version = read("/proc/version").unwrap_or_default();
             let built = ["PREEMPT_DYNAMIC", "PREEMPT_RT", "PREEMPT"].into_iter().find(|word| version.contains(word));
