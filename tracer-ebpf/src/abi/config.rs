@@ -178,6 +178,8 @@ pub const NR32_INOTIFY_INIT1: u16 = 332;
 pub const MSG_FLAGS: u64 = 48;
 /// Control data was cut (include/linux/socket.h, v6.12).
 pub const MSG_CTRUNC: u32 = 8;
+/// `IORING_OP_CLOSE` (include/uapi/linux/io_uring.h, v6.12).
+pub const URING_CLOSE: u8 = 19;
 /// `fcntl` commands whose result is a new descriptor: F_DUPFD and F_DUPFD_CLOEXEC.
 pub const F_DUPFD: [u64; 2] = [0, 1030];
 /// Marks a syscall number of the 32-bit table in a failure record.

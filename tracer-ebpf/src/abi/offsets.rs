@@ -110,6 +110,7 @@ offsets! {
     filter_prev = "seccomp_filter"."prev", optional;
     filter_notif = "seccomp_filter"."notif", optional;
     fdt_cloexec = "fdtable"."close_on_exec", optional;
+    request_opcode = "io_kiocb"."opcode", optional;
     file_flags = "file"."f_flags", optional;
     file_mnt = "file"."f_path.mnt", optional;
     inode_ino = "inode"."i_ino", optional;

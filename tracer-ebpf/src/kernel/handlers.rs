@@ -396,10 +396,16 @@ pub fn exited(task: Object) {
 
 /// Looks at the whole of a task's table.
 #[inline(always)]
-pub fn look_all(program: u32, state: *mut TableState, task: Object, files: Object, now: u64) {
+fn look_all(program: u32, state: *mut TableState, task: Object, files: Object, now: u64) {
+    look_whole(program, state, task, files, now, Scope::All);
+}
+
+/// The same, and anew at each slot where the scope says so.
+#[inline(always)]
+pub fn look_whole(program: u32, state: *mut TableState, task: Object, files: Object, now: u64, scope: Scope) {
     let locked = lock(state);
     if let Some(scratch) = request(program, task, files, 0, now) {
-        look(scratch, state, Scope::All as u32, ANYWHERE);
+        look(scratch, state, scope as u32, ANYWHERE);
     }
     unlock(state, locked);
 }

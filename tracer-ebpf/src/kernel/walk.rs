@@ -4,10 +4,10 @@ use fdtide_abi::table::proc_flag;
 
 use crate::kernel::{
     census, emit, follow,
-    handlers::{look_all, now},
+    handlers::{look_whole, now},
     maps::{CONFIG, Errand, FOUND, Program, TARGETS, errand},
     read::{Object, constant, fetch_add, offset},
-    request::{request, soft_limit},
+    request::{Scope, request, soft_limit},
     table, tree,
 };
 
@@ -110,7 +110,8 @@ fn found(task: Object) {
                 && files.address() == (*row).files
                 && let Some(state) = table::find_id((*row).files, (*row).table_id)
             {
-                look_all(Program::Walk as u32, state, task, files, now);
+                // Of what took another's place meanwhile the bitmap says nothing.
+                look_whole(Program::Walk as u32, state, task, files, now, Scope::Recheck);
             }
             return;
         }

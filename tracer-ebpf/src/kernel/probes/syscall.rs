@@ -4,7 +4,7 @@ use aya_ebpf::{
     EbpfContext as _, helpers::generated::bpf_probe_read_user, macros::btf_tracepoint, programs::BtfTracePointContext,
 };
 use fdtide_abi::{
-    ProcRow,
+    OFFSET_NONE, ProcRow,
     config::{self, class},
     table::proc_flag,
 };
@@ -13,7 +13,7 @@ use crate::kernel::{
     handlers::{ANYWHERE, changed, poked},
     maps::{CLASSES, CLASSES_32, Program, Switch, is_on},
     origin::{no_stack, take_stack},
-    read::{Object, constant, offset},
+    read::{Object, constant, offset, peek},
     refusal::{EBADF, EMFILE, bad_close, is_past_limit, is_table_error},
     request::Scope,
     tree,
@@ -60,10 +60,7 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         class::NONE => (Scope::Recheck, ANYWHERE),
         class::READ | class::COMPARE => (Scope::All, ANYWHERE),
         class::CLOSE => (Scope::Number, first),
-        class::RANGE => {
-            let threads: u32 = task.follow(offset!(task_signal)).load(offset!(signal_threads));
-            (if threads > 1 { Scope::Recheck } else { Scope::All }, ANYWHERE)
-        }
+        class::RANGE => (if has_threads(task) { Scope::Recheck } else { Scope::All }, ANYWHERE),
         class::CREATE | class::RECEIVE => (Scope::AllOwn, ANYWHERE),
         class::SECCOMP => {
             tree::note_listener(row);
@@ -108,9 +105,24 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
 
 /// A request of a ring is done, perhaps by a worker or a polling thread, which make no syscalls.
 #[btf_tracepoint(function = "io_uring_complete")]
-pub fn io_uring_complete(_: BtfTracePointContext) -> i32 {
-    poked(Program::Uring, 0, Scope::All, ANYWHERE);
+pub fn io_uring_complete(ctx: BtfTracePointContext) -> i32 {
+    let request: *const u8 = ctx.arg(1);
+    let scope = if has_closed(request as u64) && has_threads(Object::current()) { Scope::Recheck } else { Scope::All };
+    poked(Program::Uring, 0, scope, ANYWHERE);
     0
+}
+
+/// Whether a request of a ring is one to close a descriptor. It does not say which, and another thread may have got the number
+/// since, by a call that does not say so either: to the bitmap nothing has changed then.
+#[inline(always)]
+fn has_closed(request: u64) -> bool {
+    let opcode = offset!(request_opcode);
+    request != 0 && opcode != OFFSET_NONE && peek::<u8>(request + u64::from(opcode)) == Some(config::URING_CLOSE)
+}
+
+#[inline(always)]
+fn has_threads(task: Object) -> bool {
+    task.follow(offset!(task_signal)).load::<u32>(offset!(signal_threads)) > 1
 }
 
 /// The two numbers that the syscall wrote to user memory, if they can be read back.
