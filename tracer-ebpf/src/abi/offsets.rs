@@ -80,6 +80,7 @@ offsets! {
     signal_live = "signal_struct"."live", required;
     signal_threads = "signal_struct"."nr_threads", required;
     signal_rlim = "signal_struct"."rlim", required;
+    files_count = "files_struct"."count", required;
     files_fdt = "files_struct"."fdt", required;
     fdt_max = "fdtable"."max_fds", required;
     fdt_fd = "fdtable"."fd", required;

@@ -60,7 +60,7 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
         class::NONE => (Scope::Recheck, ANYWHERE),
         class::READ | class::COMPARE => (Scope::All, ANYWHERE),
         class::CLOSE => (Scope::Number, first),
-        class::RANGE => (if has_threads(task) { Scope::Recheck } else { Scope::All }, ANYWHERE),
+        class::RANGE => (if is_shared(task) { Scope::Recheck } else { Scope::All }, ANYWHERE),
         class::CREATE | class::RECEIVE => (Scope::AllOwn, ANYWHERE),
         class::SECCOMP => {
             tree::note_listener(row);
@@ -107,7 +107,7 @@ pub fn sys_exit(ctx: BtfTracePointContext) -> i32 {
 #[btf_tracepoint(function = "io_uring_complete")]
 pub fn io_uring_complete(ctx: BtfTracePointContext) -> i32 {
     let request: *const u8 = ctx.arg(1);
-    let scope = if has_closed(request as u64) && has_threads(Object::current()) { Scope::Recheck } else { Scope::All };
+    let scope = if has_closed(request as u64) && is_shared(Object::current()) { Scope::Recheck } else { Scope::All };
     poked(Program::Uring, 0, scope, ANYWHERE);
     0
 }
@@ -120,9 +120,10 @@ fn has_closed(request: u64) -> bool {
     request != 0 && opcode != OFFSET_NONE && peek::<u8>(request + u64::from(opcode)) == Some(config::URING_CLOSE)
 }
 
+/// Whether others, threads or processes, use the task's table too.
 #[inline(always)]
-fn has_threads(task: Object) -> bool {
-    task.follow(offset!(task_signal)).load::<u32>(offset!(signal_threads)) > 1
+fn is_shared(task: Object) -> bool {
+    task.follow(offset!(task_files)).load::<u32>(offset!(files_count)) > 1
 }
 
 /// The two numbers that the syscall wrote to user memory, if they can be read back.
