@@ -212,7 +212,7 @@ impl Run<'_> {
             return Ok(());
         }
         // Each look that went on without the lock is counted, and may have put one more or one fewer into the mark's composition.
-        let (most, mark) = (u64::from(head.image.live), u64::from(total));
+        let (most, mark) = (u64::from(head.image.live), total);
         let same = mark.abs_diff(most) <= follow.busy();
         differences.check("", "kinds at the high-water mark, added up", mark.to_string(), most.to_string(), same);
         let windows = self.windows.get(&pid).copied().unwrap_or_default();
