@@ -158,7 +158,12 @@ fn the_tool_goes_before_others_and_what_it_starts_does_not() {
     let told = |niceness: i32| {
         let (_, traced) = both(&["sh", "-c", script], |command| {
             // SAFETY: one system call between fork and exec.
-            unsafe { command.pre_exec(move || Ok(assert_eq!(libc::setpriority(libc::PRIO_PROCESS, 0, niceness), 0))) };
+            unsafe {
+                command.pre_exec(move || match libc::setpriority(libc::PRIO_PROCESS, 0, niceness) {
+                    0 => Ok(()),
+                    _ => Err(std::io::Error::last_os_error()),
+                });
+            }
         });
         traced.lines().map(|line| line.parse().expect("a number")).collect::<Vec<i32>>()
     };
