@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use fdtide::{
     event::{Event, Exec, Head, TableId, decode},
+    kernel::preemption,
     probe::{Choice, LoadOptions, Session},
 };
 
@@ -111,11 +112,14 @@ impl Follow {
         format!("{counters:?}, missed {missed:?}")
     }
 
-    /// Detaches. What was lost, in words; None if nothing was.
+    /// Detaches. What was not seen, in words; None if nothing escaped. Runs are missed only where the kernel preempts tasks inside of
+    /// programs.
     pub fn stop(self) -> Option<String> {
         let stopped = self.session.stop(|_| {}).expect("it stops");
+        let missed: Vec<_> = stopped.missed.iter().filter(|(_, count)| *count > 0).collect();
         let counters: Vec<_> = stopped.counters.iter().filter(|(_, count)| *count > 0).collect();
-        (stopped.lost() > 0).then(|| format!("counted {counters:?}"))
+        let strange = !missed.is_empty() && !preemption::inside_of_programs();
+        (stopped.lost() > 0 || strange).then(|| format!("missed {missed:?}, counted {counters:?}"))
     }
 }
 
