@@ -1,12 +1,6 @@
 //! Pushes of an agent that makes only the system calls that are left to it.
 
-use std::{
-    fs,
-    io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    process::Command,
-    time::Duration,
-};
+use std::{fs, io::Read as _, net::TcpListener, process::Command};
 
 use opentelemetry_proto::tonic::{
     collector::metrics::v1::ExportMetricsServiceRequest,
@@ -20,6 +14,7 @@ use crate::{
         self,
         fixture::{Fixture, bin},
     },
+    world::{accepted, post},
 };
 
 /// A fixture that holds descriptors, and an agent that follows it and pushes every second.
@@ -36,32 +31,6 @@ fn pushing(protocol: &str, listener: &TcpListener) -> (Fixture, Agent) {
     let agent = Agent::start(&config);
     agent.until_logged("(seccomp)");
     (fixture, agent)
-}
-
-/// The next that somebody says here.
-fn accepted(listener: &TcpListener) -> TcpStream {
-    let (stream, _) = listener.accept().expect("a push");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
-    stream
-}
-
-/// The head and the body of a post, which is answered.
-fn post(stream: &mut TcpStream) -> (String, Vec<u8>) {
-    let mut bytes = Vec::new();
-    let mut room = [0; 4096];
-    loop {
-        let count = stream.read(&mut room).expect("more of it");
-        assert!(count > 0, "cut off after {} bytes", bytes.len());
-        bytes.extend_from_slice(&room[..count]);
-        let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
-        let head = String::from_utf8_lossy(&bytes[..at]).to_lowercase();
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
-        let body = &bytes[at + 4..];
-        if body.len() == length.expect("a length") {
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("an answer");
-            return (head, body.to_vec());
-        }
-    }
 }
 
 /// The sum of the points of a gauge.
@@ -85,7 +54,7 @@ fn metrics_over_http_say_how_many_descriptors_the_kernel_says_are_open() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (fixture, agent) = pushing("http", &listener);
     let open = fs::metadata(format!("/proc/{}/fd", fixture.pid())).expect("it lives").len();
-    let (head, body) = post(&mut accepted(&listener));
+    let (head, body) = post(&listener);
     assert!(head.starts_with("post /v1/metrics "), "{head}");
     let request = ExportMetricsServiceRequest::decode(&*body).expect("a request");
     assert_eq!(gauge(&request, "fdtide_open_descriptors"), open);

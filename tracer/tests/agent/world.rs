@@ -108,26 +108,37 @@ pub fn metrics(port: u16) -> String {
     answer
 }
 
-/// Takes one post, answers it, and gives its body.
-pub fn posted(listener: &TcpListener) -> String {
-    let (mut stream, _) = listener.accept().expect("a post");
+/// The next that somebody says here.
+pub fn accepted(listener: &TcpListener) -> TcpStream {
+    let (stream, _) = listener.accept().expect("somebody");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time");
+    stream
+}
+
+/// Takes one post, answers it, and gives its head, in small letters, and its body.
+pub fn post(listener: &TcpListener) -> (String, Vec<u8>) {
+    let mut stream = accepted(listener);
     let mut bytes = Vec::new();
     let mut room = [0; 4096];
     loop {
         let count = stream.read(&mut room).expect("more of it");
         bytes.extend_from_slice(&room[..count]);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length =
-                head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&bytes[..at]).to_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+            let body = &bytes[at + 4..];
             if body.len() >= length.expect("a length") {
                 stream.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n").expect("an answer");
-                return body.to_owned();
+                return (head, body.to_vec());
             }
         }
-        assert!(count > 0, "cut off: {text}");
+        assert!(count > 0, "cut off: {}", String::from_utf8_lossy(&bytes));
     }
+}
+
+/// As [`post`], of which only the body matters, and that is text.
+pub fn posted(listener: &TcpListener) -> String {
+    String::from_utf8(post(listener).1).expect("UTF-8")
 }
 
 /// Every file below a folder that anybody but its owner may read, write or run, and whose owner is not this user.
