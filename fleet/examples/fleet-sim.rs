@@ -6,8 +6,6 @@
 )]
 
 #[path = "../tests/support/sim.rs"]
-#[expect(clippy::allow_attributes, reason = "the example uses its part")]
-#[allow(dead_code, reason = "the example uses its part")]
 mod sim;
 
 use std::path::PathBuf;

@@ -4,12 +4,10 @@
 #![expect(clippy::expect_used, reason = "a tool of the tests: it stops at what it did not expect")]
 
 #[path = "../../fuzz/src/form.rs"]
-#[expect(clippy::allow_attributes, reason = "the example uses its part")]
-#[allow(dead_code, reason = "the example uses its part")]
+#[expect(dead_code, reason = "the example uses its part")]
 mod form;
 #[path = "../benches/support/mod.rs"]
-#[expect(clippy::allow_attributes, reason = "the example uses its part")]
-#[allow(dead_code, reason = "the example uses its part")]
+#[expect(dead_code, reason = "the example uses its part")]
 mod support;
 
 use std::{
