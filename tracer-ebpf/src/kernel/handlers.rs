@@ -8,6 +8,7 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
+    call::gives,
     census, emit,
     failed::{fdtide_failed, fdtide_room},
     follow,
@@ -16,7 +17,6 @@ use crate::kernel::{
     maps::{PROCS, Program, SCRATCH},
     mark::{credit_window, restart_image, restart_window},
     read::{Object, copy, exchange, offset},
-    refusal::gives,
     request::{Scope, request, soft_limit},
     slot::forget_held,
     table, tree,

@@ -1,5 +1,6 @@
 //! Kernel side: hook shims poke handlers, handlers look at tables, tables are emitted.
 
+mod call;
 pub mod census;
 pub mod emit;
 pub mod failed;

@@ -12,9 +12,9 @@ use fdtide_abi::{
 };
 
 use crate::kernel::{
+    call::number_of,
     maps::{CONFIG, EMPTY_EXTRAS, EVENTS, EXTRAS, Extras, Program, SCRATCH, STACKS, count, insert},
     read::{Object, constant},
-    refusal::syscall_of,
     request::Request,
     tree,
 };
@@ -132,7 +132,7 @@ pub extern "C" fn fdtide_tell(
         (*slot).opener = if now != 0 { now } else { before } >> SLOT_TID_SHIFT;
         // Only a thread that acts on its own table is in a syscall that has to do with it.
         (*slot).nr =
-            if (*request).tid == (*slot).tid { u32::from(syscall_of(task)) } else { u32::from(config::NR_NONE) };
+            if (*request).tid == (*slot).tid { u32::from(number_of(task)) } else { u32::from(config::NR_NONE) };
         if EVENTS.output::<SlotRecord>(&*slot, u64::from(BPF_RB_NO_WAKEUP)).is_err() {
             count(Counter::EventsFull);
         }

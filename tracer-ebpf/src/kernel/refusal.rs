@@ -3,9 +3,10 @@
 use fdtide_abi::config::{self, class};
 
 use crate::kernel::{
+    call::{class_of, is_inotify, number_of},
     handlers::{ANYWHERE, changed},
-    maps::{CLASSES, CLASSES_32, PENDING, Pending, PendingKey, Program},
-    read::{Object, add, constant, offset},
+    maps::{PENDING, Pending, PendingKey, Program},
+    read::{Object, add, offset},
     request::{Scope, soft_limit},
     table, tree,
 };
@@ -31,7 +32,7 @@ pub fn refused(program: Program, error: i64) {
     let task = Object::current();
     let Some(row) = tree::find(task) else { return };
     let flags: u32 = task.load(offset!(task_flags));
-    let nr = if flags & tree::PF_IO_WORKER != 0 { config::NR_NONE } else { syscall_of(task) };
+    let nr = if flags & tree::PF_IO_WORKER != 0 { config::NR_NONE } else { number_of(task) };
     if is_inotify(nr) {
         let _ = PENDING.insert(told(task), Pending { files: 0, number: 0 }, 0);
     }
@@ -47,7 +48,7 @@ pub fn refused_inotify(error: i64) {
     if PENDING.remove(told(task)).is_ok() {
         return;
     }
-    changed(Program::Inotify, row, Scope::All, ANYWHERE, Some((error, syscall_of(task))));
+    changed(Program::Inotify, row, Scope::All, ANYWHERE, Some((error, number_of(task))));
 }
 
 /// Under which it is kept that the refusal which a task is about to return with has been told.
@@ -56,28 +57,12 @@ fn told(task: Object) -> PendingKey {
     PendingKey { tid: tree::tid(task), program: Program::Inotify as u32 }
 }
 
-/// Whether a syscall, by its number as a failure record has it, makes an inotify instance.
-#[inline(always)]
-fn is_inotify(nr: u16) -> bool {
-    const INIT_32: u16 = config::NR32_INOTIFY_INIT | config::NR_COMPAT;
-    const INIT1_32: u16 = config::NR32_INOTIFY_INIT1 | config::NR_COMPAT;
-    matches!(nr, config::NR_INOTIFY_INIT | config::NR_INOTIFY_INIT1 | INIT_32 | INIT1_32)
-}
-
-/// Whether the syscall that a task is in gives it descriptors. In others those that appear are given by somebody else: whoever
-/// listens to its seccomp filter.
-#[inline(always)]
-pub fn gives(task: Object) -> bool {
-    let flags: u32 = task.load(offset!(task_flags));
-    flags & tree::PF_IO_WORKER != 0 || class_of(syscall_of(task)) != class::NONE
-}
-
 /// The current task's close found nothing behind its number.
 #[inline(never)]
 pub fn not_open() {
     let task = Object::current();
     // A range that is closed has gaps, and that is no mistake.
-    if class_of(syscall_of(task)) == class::CLOSE && tree::find(task).is_some() {
+    if class_of(number_of(task)) == class::CLOSE && tree::find(task).is_some() {
         bad_close(task);
     }
 }
@@ -102,7 +87,7 @@ pub fn duplicated(program: Program, ret: i64) {
     if ret != EBADF && ret != EINVAL || tree::find(task).is_none() {
         return;
     }
-    let nr = syscall_of(task);
+    let nr = number_of(task);
     if is_past_limit(task, class_of(nr), nr & config::NR_COMPAT != 0, ret)
         && let Some(row) = tree::find(task)
     {
@@ -122,26 +107,4 @@ pub fn is_past_limit(task: Object, class: u8, compat: bool, ret: i64) -> bool {
         class::FCNTL => ret == EINVAL && config::F_DUPFD.contains(&u64::from(second)) && third >= soft_limit(task),
         _ => false,
     }
-}
-
-/// Class of a syscall, its number as a failure record has it.
-#[inline(always)]
-fn class_of(nr: u16) -> u8 {
-    let at = (nr & config::NR_NONE) as usize & (config::CLASSES - 1);
-    let table = if nr & config::NR_COMPAT != 0 { &raw const CLASSES_32 } else { &raw const CLASSES };
-    // A bounded index.
-    constant(table.cast::<u8>().wrapping_add(at))
-}
-
-/// Number of the syscall that the task is in, as a failure record has it.
-#[inline(always)]
-pub fn syscall_of(task: Object) -> u16 {
-    let regs = Object::registers(task);
-    let nr: u64 = regs.load(offset!(regs_orig_ax));
-    let status: u32 = task.load(offset!(task_status));
-    if status & tree::TS_COMPAT != 0 {
-        return nr as u16 & config::NR_NONE | config::NR_COMPAT;
-    }
-    let hidden = nr < config::CLASSES as u64 && config::X86_64[nr as usize & (config::CLASSES - 1)] == class::RECEIVE;
-    nr as u16 & config::NR_NONE | if hidden { config::NR_HIDDEN } else { 0 }
 }

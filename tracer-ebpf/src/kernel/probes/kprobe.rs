@@ -42,11 +42,11 @@ fn arguments(program: Program) -> Option<Pending> {
     Some(pending)
 }
 
-/// Looks where the arguments said. Without them, anywhere.
+/// Calls `then` with what the arguments said. Without them, looks anywhere.
 #[inline(always)]
-fn returned(program: Program, scope: Scope) {
+fn returned(program: Program, then: impl FnOnce(Pending)) {
     match arguments(program) {
-        Some(pending) => poked(program, pending.files, scope, pending.number as u32),
+        Some(pending) => then(pending),
         None => poked(program, 0, Scope::All, ANYWHERE),
     }
 }
@@ -60,10 +60,7 @@ pub fn kprobe_install(ctx: ProbeContext) -> u32 {
 #[kretprobe(function = "fd_install")]
 pub fn kretprobe_install(ctx: RetProbeContext) -> u32 {
     take_stack(Program::Install, ctx.as_ptr());
-    match arguments(Program::Install) {
-        Some(pending) => installed(Program::Install, pending.number as u32),
-        None => poked(Program::Install, 0, Scope::All, ANYWHERE),
-    }
+    returned(Program::Install, |pending| installed(Program::Install, pending.number as u32));
     0
 }
 
@@ -77,7 +74,7 @@ pub fn kprobe_replace(ctx: ProbeContext) -> u32 {
 pub fn kretprobe_replace(ctx: RetProbeContext) -> u32 {
     take_stack(Program::Replace, ctx.as_ptr());
     let scope = if ctx.ret::<i32>() >= 0 { Scope::Replaced } else { Scope::Number };
-    returned(Program::Replace, scope);
+    returned(Program::Replace, |pending| poked(Program::Replace, pending.files, scope, pending.number as u32));
     0
 }
 
@@ -92,7 +89,7 @@ pub fn kretprobe_close(ctx: RetProbeContext) -> u32 {
     if ctx.ret::<u64>() == 0 {
         not_open();
     }
-    returned(Program::Close, Scope::Number);
+    returned(Program::Close, |pending| poked(Program::Close, pending.files, Scope::Number, pending.number as u32));
     0
 }
 
