@@ -7,6 +7,7 @@
 pub mod abi;
 
 pub use abi::config::{self, Config};
+pub use abi::control;
 pub use abi::counters::{Counter, Counters};
 pub use abi::event;
 pub use abi::kind::Kind;

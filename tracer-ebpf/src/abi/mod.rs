@@ -1,6 +1,7 @@
 //! The parts of the boundary, one file each.
 
 pub mod config;
+pub mod control;
 pub mod counters;
 pub mod event;
 pub mod kind;

@@ -3,6 +3,7 @@
 use aya_ebpf::helpers::generated::{bpf_get_current_ancestor_cgroup_id, bpf_get_current_uid_gid};
 use fdtide_abi::{
     ProcRow,
+    control::{Switch, decide},
     event::table_reason,
     table::{ALONE, COMM, UNSURE, Wanted, flag, proc_flag, wanted},
 };
@@ -10,7 +11,7 @@ use fdtide_abi::{
 use crate::kernel::{
     emit,
     handlers::now,
-    maps::{CONFIG, DECIDED, FOUND, PROCS, Program, SCRATCH, Scratch, Switch, WANTED, value},
+    maps::{CONFIG, DECIDED, FOUND, PROCS, Program, SCRATCH, Scratch, WANTED, value},
     read::{Object, constant, exchange, fetch_add, offset},
     slot::forget_held,
     table, tree,
@@ -153,7 +154,7 @@ fn is_wanted(key: *const Wanted) -> bool {
 pub fn decided(task: Object, errand: u32) -> bool {
     let Some(row) = tree::find(task) else { return false };
     let (tid, tgid) = (tree::tid(task), tree::tgid(task));
-    if (errand == PROCESSES) != (tid == tgid) {
+    if (errand == decide::PROCESSES) != (tid == tgid) {
         return false;
     }
     // SAFETY: a valid map value.
@@ -176,9 +177,6 @@ pub fn decided(task: Object, errand: u32) -> bool {
     }
     leave != 0 && tid == tgid
 }
-
-/// Value of the errand for processes, after their other threads.
-const PROCESSES: u32 = 2;
 
 /// A thread of a process that is traced no longer: what is kept of it goes, and its table if that is one of its own.
 #[inline(always)]

@@ -9,6 +9,7 @@ use aya_ebpf::{
 };
 use fdtide_abi::{
     Chunk, ChunkKey, Config, Counter, Counters, HeldKey, Offsets, ProcRow, TableState, config,
+    control::{self, Errand, Switch},
     event::ExecRecord,
     table::{CHUNK_WORDS, Decision, FRAMES, RawFrame, Wanted},
 };
@@ -110,21 +111,9 @@ pub struct Pending {
     pub number: u64,
 }
 
-/// Things that few programs do and that make cheap filters insufficient: set once one is seen, index by [`Switch`].
+/// Index by [`Switch`].
 #[map]
-pub static SWITCHES: Array<u32> = Array::with_max_entries(3, 0);
-
-/// Index into [`SWITCHES`].
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum Switch {
-    /// A traced table holds a fanotify group or a userfaultfd: reads may install descriptors.
-    ReadsInstall = 0,
-    /// A traced task is under a seccomp filter with a listener: any of its syscalls may install descriptors.
-    Notified = 1,
-    /// Which kinds of [`WANTED`] there are, bits of [`fdtide_abi::table::wanted`]. Set by the agent.
-    Follow = 2,
-}
+pub static SWITCHES: Array<u32> = Array::with_max_entries(control::SWITCHES, 0);
 
 /// Sets a switch.
 #[inline(always)]
@@ -225,21 +214,9 @@ impl StackMap {
     }
 }
 
-/// What the next walk over all tasks does beside finding them: index by [`Errand`].
+/// Index by [`Errand`].
 #[map]
-pub static ERRANDS: Array<u32> = Array::with_max_entries(3, 0);
-
-/// Index into [`ERRANDS`].
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub enum Errand {
-    /// Not 0: writes the head of each process's table into the walk's output. 2: and takes no process in.
-    Glance = 0,
-    /// Not 0: takes a census of each process's table, with this reason.
-    Census = 1,
-    /// Carries out what is in [`DECIDED`]: 1 of threads that are not a process's first, 2 of processes.
-    Decide = 2,
-}
+pub static ERRANDS: Array<u32> = Array::with_max_entries(control::ERRANDS, 0);
 
 /// What the walk is to do.
 #[inline(always)]

@@ -4,12 +4,13 @@ use aya_ebpf::helpers::generated::bpf_get_current_comm;
 use fdtide_abi::{
     Chunk, Counter, HeldKey, Kind, TableHead, TableState,
     abi::kind::KINDS,
+    control::Switch,
     table::{CHUNK_NUMBERS, COMM, SLOT_KIND, SLOT_TID_SHIFT, THREADS, UNCREDITED},
 };
 
 use crate::kernel::{
     kind::fdtide_classify,
-    maps::{CONFIG, HELD, Switch, TABLES, count, turn_on},
+    maps::{CONFIG, HELD, TABLES, count, turn_on},
     mark::capture,
     origin::{installed, tell},
     read::{add, clear_bits, constant, exchange, set_bits},

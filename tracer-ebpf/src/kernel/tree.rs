@@ -3,11 +3,12 @@
 use aya_ebpf::helpers::{bpf_get_current_pid_tgid, generated::bpf_probe_read_kernel};
 use fdtide_abi::{
     Counter, OFFSET_NONE, ProcRow,
+    control::Switch,
     table::{COMM, UNSURE, proc_flag},
 };
 
 use crate::kernel::{
-    maps::{EVER, LAST_ID, PROCS, Program, SCRATCH, Switch, count, insert, turn_on},
+    maps::{EVER, LAST_ID, PROCS, Program, SCRATCH, count, insert, turn_on},
     read::{Object, copy, fetch_add, offset, set_bits},
 };
 

@@ -1,18 +1,18 @@
 //! A walk over all tasks: who is to be traced, and the walk's errands.
 
-use fdtide_abi::table::proc_flag;
+use fdtide_abi::{
+    control::{Errand, glance},
+    table::proc_flag,
+};
 
 use crate::kernel::{
     census, emit, follow,
     handlers::{look_whole, now},
-    maps::{CONFIG, Errand, FOUND, Program, TARGETS, errand},
+    maps::{CONFIG, FOUND, Program, TARGETS, errand},
     read::{Object, constant, fetch_add, offset},
     request::{Scope, request, soft_limit},
     table, tree,
 };
-
-/// The value of the errand [`Errand::Glance`] with which no process is taken in.
-const LOOK_ONLY: u32 = 2;
 
 /// One task of a walk over all of them, with the walk's errands; `output` is where it may write.
 #[inline(always)]
@@ -24,13 +24,13 @@ pub fn walked(task: Object, output: Object) {
         }
         return;
     }
-    let (glance, reason) = (errand(Errand::Glance), errand(Errand::Census));
+    let (look, reason) = (errand(Errand::Glance), errand(Errand::Census));
     // Who only looks takes nobody in: a process that is on the list and not awake yet is about to be told by its own hook,
     // and would be told twice.
-    if glance != LOOK_ONLY {
+    if look != glance::LOOK_ONLY {
         found(task);
     }
-    if glance == 0 && reason == 0 || tree::tid(task) != tree::tgid(task) {
+    if look == 0 && reason == 0 || tree::tid(task) != tree::tgid(task) {
         return;
     }
     let Some(row) = tree::find(task) else { return };
@@ -44,7 +44,7 @@ pub fn walked(task: Object, output: Object) {
     if reason != 0 {
         census::take(state, scratch, row, reason);
     }
-    if glance != 0 && !output.is_null() {
+    if look != 0 && !output.is_null() {
         emit::glance(output, scratch, state, now);
     }
 }

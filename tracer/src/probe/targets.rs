@@ -6,6 +6,7 @@ use aya::maps::{Array, HashMap, MapError};
 use fdtide_abi::{
     Counter, ProcRow,
     config::{MAX_PROCS, MAX_WANTED},
+    control::{Errand, Switch, decide, glance},
     table::{ALONE, COMM, Decision, UNSURE, Wanted, proc_flag, wanted},
 };
 
@@ -13,15 +14,13 @@ use super::{
     error::ProbeError,
     load::Wire,
     session::{Session, map, map_error, map_mut},
-    walk::{Errand, LONG, SHORT},
+    walk::{LONG, SHORT},
 };
 
 /// Targets named to one walk: half of what the map has room for.
 const AT_ONCE: usize = 2_048;
 /// Passes over all tasks for one decision, at most: two are enough unless somebody forks without end.
 const PASSES: u32 = 4;
-/// Index into the map of switches: `kernel::maps::Switch::Follow` of the kernel program.
-const FOLLOW: u32 = 2;
 
 /// What makes a process a target at its exec, as far as the kernel can tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,7 +136,7 @@ impl Session {
         loop {
             let before = self.found()?;
             // It writes something for each process that is traced, and stops there.
-            self.errand(Errand::Glance, 1)?;
+            self.errand(Errand::Glance, glance::TAKE_IN)?;
             let walked = self.walk_in_steps(LONG);
             self.errand(Errand::Glance, 0)?;
             walked?;
@@ -172,7 +171,7 @@ impl Session {
             keys.remove(&key(wanted)).map_err(map_error("WANTED"))?;
         }
         Array::<_, u32>::try_from(map_mut(&mut self.ebpf, "SWITCHES")?)
-            .and_then(|mut map| map.set(FOLLOW, follow.switch(), 0))
+            .and_then(|mut map| map.set(Switch::Follow as u32, follow.switch(), 0))
             .map_err(map_error("SWITCHES"))?;
         self.followed = follow.clone();
         Ok(())
@@ -281,7 +280,7 @@ impl Session {
         for (key, decision) in decided {
             map.insert(key, Wire(*decision), 0).map_err(error())?;
         }
-        let walked = [1, 2].into_iter().try_for_each(|pass| {
+        let walked = [decide::THREADS, decide::PROCESSES].into_iter().try_for_each(|pass| {
             self.errand(Errand::Decide, pass)?;
             self.walk_in_steps(SHORT)
         });

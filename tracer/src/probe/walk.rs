@@ -3,7 +3,10 @@
 use std::io::Read as _;
 
 use aya::{maps::Array, programs::Iter};
-use fdtide_abi::event::{TableRecord, census_reason};
+use fdtide_abi::{
+    control::{Errand, glance},
+    event::{TableRecord, census_reason},
+};
 
 use super::{
     attach,
@@ -11,16 +14,6 @@ use super::{
     hooks::WALK,
     session::{Session, map_error, map_mut},
 };
-
-/// Index into the map of errands: `kernel::maps::Errand` of the kernel program.
-#[derive(Clone, Copy)]
-pub(super) enum Errand {
-    /// 1 for one that takes processes in, 2 for one that only looks.
-    Glance = 0,
-    Census = 1,
-    /// 1 for threads, 2 for processes.
-    Decide = 2,
-}
 
 /// Bytes of the longest piece that a walk writes.
 pub(super) const LONG: usize = size_of::<TableRecord>();
@@ -75,7 +68,7 @@ impl Session {
     ///
     /// When the walk can't be made.
     pub fn glance(&mut self, mut sink: impl FnMut(&[u8])) -> Result<(), ProbeError> {
-        self.errand(Errand::Glance, 2)?;
+        self.errand(Errand::Glance, glance::LOOK_ONLY)?;
         let mut bytes = Vec::new();
         let walked = self.walk_with(LONG, |_, piece| bytes.extend_from_slice(piece));
         self.errand(Errand::Glance, 0)?;
@@ -97,7 +90,7 @@ impl Session {
         self.drain(&mut sink);
         self.errand(Errand::Census, reason)?;
         // With something to write after each process the walk stops there, and the ring is emptied before the next one.
-        self.errand(Errand::Glance, 2)?;
+        self.errand(Errand::Glance, glance::LOOK_ONLY)?;
         let walked = self.walk_with(LONG, |session, _| {
             session.drain(&mut sink);
         });

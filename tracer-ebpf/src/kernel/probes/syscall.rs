@@ -6,12 +6,13 @@ use aya_ebpf::{
 use fdtide_abi::{
     OFFSET_NONE, ProcRow,
     config::{self, class},
+    control::Switch,
     table::proc_flag,
 };
 
 use crate::kernel::{
     handlers::{ANYWHERE, changed, poked},
-    maps::{CLASSES, CLASSES_32, Program, Switch, is_on},
+    maps::{CLASSES, CLASSES_32, Program, is_on},
     origin::{no_stack, take_stack},
     read::{Object, constant, offset, peek},
     refusal::{EBADF, EMFILE, bad_close, is_past_limit, is_table_error},
