@@ -73,7 +73,7 @@ pub extern "C" fn fdtide_catch(follow: u32) -> u32 {
         (*row).files = files.address();
         (*row).spawner_tgid = tree::tgid(parent);
         (*row).spawner_tid = tree::tgid(parent);
-        tree::comm(parent.follow(offset!(task_leader)), &raw mut (*row).spawner_comm);
+        tree::comm_at(parent.holds(offset!(task_leader)), &raw mut (*row).spawner_comm);
         // The exec has made this table its own: what is known under its address ended unseen. Volatile, so that a number comes
         // out and not the typed pointer that went in.
         table::end(core::ptr::read_volatile(&raw const (*row).files), now(), table_reason::REPLACED);

@@ -16,8 +16,8 @@ use crate::kernel::{
     look::look,
     maps::{PROCS, Program, SCRATCH},
     mark::{credit_window, restart_image, restart_window},
-    read::{Object, copy, exchange, offset},
-    request::{Scope, request, soft_limit},
+    read::{Object, copy, exchange, offset, peek},
+    request::{Scope, request, soft_limit, threads},
     slot::forget_held,
     table, tree,
 };
@@ -159,7 +159,7 @@ fn adopt(program: u32, task: Object, row: *mut ProcRow, files: Object, now: u64)
             Some(old) => table::copy(program, old, task, files, tgid, now)?,
             None => table::seed(program, task, files, tgid, now)?,
         };
-        let threads: u32 = task.follow(offset!(task_signal)).load(offset!(signal_threads));
+        let threads = threads(task);
         let to_id = (*state).head.id;
         // The process's table is its leader's; another thread now has one of its own.
         if threads <= 1 || tree::tid(task) == tgid {
@@ -339,7 +339,7 @@ fn end_window(record: *mut ExecRecord, row: *const ProcRow, now: u64) {
         let head = &raw mut (*spawner).head;
         let locked = lock(spawner);
         copy(&raw mut (*record).spawner, head);
-        (*record).thread = credit_window(head, (*row).spawner_tid);
+        credit_window(head, (*row).spawner_tid, &raw mut (*record).thread);
         (*record).flags |= exec_flag::HAS_SPAWNER;
         restart_window(head, now);
         unlock(spawner, locked);
@@ -355,7 +355,7 @@ pub fn exited(task: Object) {
     let now = now();
     // SAFETY: `row` and states are valid map values, throughout.
     unsafe {
-        let live_threads: u32 = task.follow(offset!(task_signal)).load(offset!(signal_live));
+        let live_threads: u32 = peek(task.holds(offset!(task_signal)) + u64::from(offset!(signal_live))).unwrap_or(0);
         if !files.is_null() && files.address() != (*row).files {
             // A thread with a table of its own.
             if let Some(state) = table::find(files) {
@@ -372,7 +372,7 @@ pub fn exited(task: Object) {
             return;
         }
         // It may have given itself another name since.
-        tree::comm(task.follow(offset!(task_leader)), &raw mut (*row).comm);
+        tree::comm_at(task.holds(offset!(task_leader)), &raw mut (*row).comm);
         let own_files = (*row).files;
         let state = table::find_id(own_files, (*row).table_id);
         let exit_code: u32 = task.load(offset!(task_exit_code));

@@ -14,7 +14,7 @@ use fdtide_abi::{
 use crate::kernel::{
     maps::{CHUNKS, CONFIG, EMPTY_CHUNK, Scratch, count, insert},
     mark::{crest, fdtide_keep, marks},
-    read::{Object, constant, offset, peek},
+    read::{constant, peek},
     request::{Request, Scope},
     scan::{CHUNK_BYTES, FILLED, fdtide_filled, fdtide_scan},
     slot::{apply, own},
@@ -125,7 +125,7 @@ pub extern "C" fn fdtide_look(state: *mut TableState, scratch: *mut Scratch) -> 
     unsafe {
         let request = &raw mut (*scratch).request;
         (*request).highest = NO_NUMBER;
-        if (*state).head.dirty != 0 && (*request).kept == 0 && is_raced(state) {
+        if (*state).head.dirty != 0 && (*request).kept == 0 && is_raced(state, request) {
             fdtide_keep(state, request);
         }
         let whole = (*request).scope >= Scope::All as u32;
@@ -195,16 +195,15 @@ fn is_doubtful(state: *const TableState, request: *const Request) -> bool {
         let live = (*head).live;
         let crest = live > (*head).crest.live && live - (*head).crest_floor >= constant(&raw const CONFIG.crest_min);
         let raises = crest || live > (*head).life.live || live > (*head).image.live || live > (*head).window.live;
-        raises && (*request).scope < Scope::Seed as u32 && is_raced(state)
+        raises && (*request).scope < Scope::Seed as u32 && is_raced(state, request)
     }
 }
 
-/// Whether others may change the table during a look of the current task.
+/// Whether others may change the table during a look.
 #[inline(always)]
-fn is_raced(state: *const TableState) -> bool {
-    let threads: u32 = Object::current().follow(offset!(task_signal)).load(offset!(signal_threads));
-    // SAFETY: a valid map value.
-    threads > 1 || unsafe { (*state).head.users > 1 }
+fn is_raced(state: *const TableState, request: *const Request) -> bool {
+    // SAFETY: valid map values.
+    unsafe { (*request).threads > 1 || (*state).head.users > 1 }
 }
 
 /// Notes what the look as a whole has found. Gives what is to be done before that, [`next`].

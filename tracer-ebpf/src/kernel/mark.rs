@@ -6,7 +6,11 @@ use fdtide_abi::{
     table::{NO_NUMBER, THREADS, UNSETTLED, scope},
 };
 
-use crate::kernel::{maps::CONFIG, read::constant, request::Request};
+use crate::kernel::{
+    maps::CONFIG,
+    read::{clear, constant},
+    request::Request,
+};
 
 /// Gives every mark whose composition is the current one a copy of it, before that changes downwards.
 #[inline(always)]
@@ -150,14 +154,15 @@ pub fn restart_crest(head: *mut TableHead, now: u64) {
 }
 
 /// Credits the window that ends to the thread that held most: the one that forks, or one that has let go of what it held,
-/// whose preparation is done. Marks of the others wait for the execs that they prepare. Gives the mark's index.
+/// whose preparation is done. Marks of the others wait for the execs that they prepare. The mark's index goes to `which`, a
+/// member of a map value: the verifier would follow each index on its own if it were a variable.
 #[inline(always)]
-pub fn credit_window(head: *mut TableHead, forker: u32) -> u32 {
+pub fn credit_window(head: *mut TableHead, forker: u32, which: *mut u32) {
     let mut most = 0;
-    let mut which = 0;
     let mut first = u64::MAX;
-    // SAFETY: a valid map value, constant indices but the last, which is bounded.
+    // SAFETY: valid map values, constant indices but the last, which is bounded.
     unsafe {
+        which.write_volatile(0);
         for index in 0..THREADS {
             let mark = &raw const (*head).threads[index];
             let done = (*mark).done_ns;
@@ -168,26 +173,18 @@ pub fn credit_window(head: *mut TableHead, forker: u32) -> u32 {
             if (*mark).high > most || (*mark).high == most && done < first {
                 most = (*mark).high;
                 first = done;
-                which = index;
+                which.write_volatile(index as u32);
             }
         }
-        (*head).threads[which & (THREADS - 1)].high = 0;
+        (*head).threads[which.read_volatile() as usize & (THREADS - 1)].high = 0;
     }
-    which as u32
 }
 
 /// No thread has held anything yet.
 #[inline(always)]
 fn forget_threads(head: *mut TableHead) {
-    for index in 0..THREADS {
-        // SAFETY: a valid map value, constant indices.
-        unsafe {
-            (*head).threads[index].tid = 0;
-            (*head).threads[index].high = 0;
-            (*head).threads[index].held = 0;
-            (*head).threads[index].done_ns = 0;
-        }
-    }
+    // SAFETY: a valid map value.
+    clear(unsafe { &raw mut (*head).threads });
 }
 
 /// Starts the spawn window anew at the present level.

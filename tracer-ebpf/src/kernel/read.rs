@@ -73,6 +73,14 @@ impl Object {
         Self(self.load::<*const u8>(offset))
     }
 
+    /// What the pointer member at `offset` holds, 0 if it can't be read. For what is rarely read: it costs more than
+    /// [`Self::follow`], but from 6.4 on the verifier compares the names of all of the kernel's types whenever it comes to a
+    /// typed load of a pointer, and a start would spend most of its time on that.
+    #[inline(always)]
+    pub fn holds(self, offset: u32) -> u64 {
+        peek(self.member(offset) as u64).unwrap_or(0)
+    }
+
     /// The pointer itself, for helpers that want one of its type.
     #[inline(always)]
     pub const fn pointer(self) -> *mut u8 {
@@ -107,6 +115,17 @@ pub fn copy<T>(to: *mut T, from: *const T) {
     let error = unsafe { bpf_probe_read_kernel(to.cast(), size_of::<T>() as u32, from.cast()) };
     if error != 0 {
         count(Counter::ReadFailed);
+    }
+}
+
+/// Sets a map value's part to zeros, 8 bytes at a time. The compiler would call a function of its own that takes one at a
+/// time, and the verifier would follow each.
+#[inline(always)]
+pub fn clear<T>(place: *mut T) {
+    const { assert!(size_of::<T>().is_multiple_of(8), "whole words") };
+    for word in 0..size_of::<T>() / 8 {
+        // SAFETY: valid for a `T`, as the verifier checks; members of map values are at multiples of 8.
+        unsafe { ptr::write_volatile(place.cast::<u64>().add(word), 0) };
     }
 }
 

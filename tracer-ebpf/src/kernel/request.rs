@@ -1,10 +1,14 @@
 //! What is to be looked at: prepared by handlers, worked on by looks.
 
-use fdtide_abi::{OFFSET_NONE, event::SlotRecord};
+use fdtide_abi::{
+    OFFSET_NONE,
+    config::{RLIMIT_NOFILE, RLIMIT_SIZE},
+    event::SlotRecord,
+};
 
 use crate::kernel::{
-    maps::{SCRATCH, Scratch},
-    read::{Object, offset},
+    maps::{Program, SCRATCH, Scratch},
+    read::{Object, offset, peek},
 };
 
 /// What a look is about, and who is credited with what it finds.
@@ -52,6 +56,8 @@ pub struct Request {
     pub(super) tid: u32,
     /// Soft limit, descriptors.
     pub(super) soft: u32,
+    /// Threads that may be changing the table: those of its process. More than one where that one goes on during the look.
+    pub(super) threads: u32,
     /// [`Scope`].
     pub(super) scope: u32,
     /// The number, for the scopes that have one.
@@ -74,6 +80,8 @@ pub struct Request {
     pub(super) in_use: u32,
     /// Whether the marks have kept what they are made of before this look, [`crate::kernel::mark::fdtide_keep`].
     pub(super) kept: u32,
+    /// Always 0.
+    pub(super) spare: u32,
     /// A record of one descriptor being made.
     pub(super) slot: SlotRecord,
     /// Start of the kernel object being classified.
@@ -98,7 +106,10 @@ pub fn request(program: u32, task: Object, files: Object, tid: u32, now: u64) ->
         (*request).now = now;
         (*request).max = fdt.load(offset!(fdt_max));
         (*request).tid = tid;
-        (*request).soft = soft_limit(task);
+        let signal = task.follow(offset!(task_signal));
+        (*request).soft = limit(signal.load(SOFT + offset!(signal_rlim)));
+        (*request).threads =
+            if program == Program::Walk as u32 { u32::MAX } else { signal.load(offset!(signal_threads)) };
         (*request).census = 0;
         (*request).cloexec = match offset!(fdt_cloexec) {
             OFFSET_NONE => 0,
@@ -108,11 +119,23 @@ pub fn request(program: u32, task: Object, files: Object, tid: u32, now: u64) ->
     }
 }
 
+/// Where the soft limit on descriptors is among the limits.
+const SOFT: u32 = (RLIMIT_NOFILE * RLIMIT_SIZE) as u32;
+
 /// Soft limit on descriptors of a task's process.
 #[inline(always)]
 pub fn soft_limit(task: Object) -> u32 {
-    use fdtide_abi::config::{RLIMIT_NOFILE, RLIMIT_SIZE};
-    let signal = task.follow(offset!(task_signal));
-    let soft: u64 = signal.load(offset!(signal_rlim) + (RLIMIT_NOFILE * RLIMIT_SIZE) as u32);
+    limit(peek(task.holds(offset!(task_signal)) + u64::from(SOFT + offset!(signal_rlim))).unwrap_or(0))
+}
+
+/// A limit as descriptors are counted.
+#[inline(always)]
+fn limit(soft: u64) -> u32 {
     if soft > u64::from(u32::MAX) { u32::MAX } else { soft as u32 }
+}
+
+/// Threads of a task's process.
+#[inline(always)]
+pub fn threads(task: Object) -> u32 {
+    peek(task.holds(offset!(task_signal)) + u64::from(offset!(signal_threads))).unwrap_or(0)
 }

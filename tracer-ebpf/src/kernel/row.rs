@@ -17,7 +17,7 @@ use crate::kernel::{
     kind::fdtide_classify,
     maps::{CHUNKS, EXTRAS, RING, Scratch, count},
     origin::wanted,
-    read::{offset, peek},
+    read::{self, offset, peek},
 };
 
 /// One row.
@@ -82,9 +82,9 @@ fn clear(row: *mut DescriptorRecord) {
         (*row).socket_state = 0;
         (*row).local_port = 0;
         (*row).remote_port = 0;
-        (*row).local = [0; 16];
-        (*row).remote = [0; 16];
-        (*row).names = [[0; NAME]; NAMES];
+        read::clear(&raw mut (*row).local);
+        read::clear(&raw mut (*row).remote);
+        read::clear(&raw mut (*row).names);
     }
 }
 

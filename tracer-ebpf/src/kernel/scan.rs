@@ -8,7 +8,10 @@ use fdtide_abi::{
     table::{CHUNK_NUMBERS, CHUNK_WORDS, NO_NUMBER},
 };
 
-use crate::kernel::maps::{Scratch, count};
+use crate::kernel::{
+    maps::{Scratch, count},
+    read::clear,
+};
 
 /// Reads `bytes` bytes of the bitmap at `address` into `scratch` and compares them with the mask of `chunk`.
 ///
@@ -23,37 +26,38 @@ pub extern "C" fn fdtide_scan(scratch: *mut Scratch, chunk: *const Chunk, addres
     unsafe {
         let scan = &raw mut (*scratch).scan;
         if bytes < CHUNK_BYTES {
-            for word in 0..CHUNK_WORDS {
-                (*scratch).words[word] = 0;
-            }
+            clear(&raw mut (*scratch).words);
         }
         let bytes = if bytes > CHUNK_BYTES { CHUNK_BYTES } else { bytes };
         (*scan).read =
             u32::from(bpf_probe_read_kernel((&raw mut (*scratch).words).cast(), bytes, address as *const c_void) == 0);
+        // What depends on which words differ is kept in memory: the verifier would follow each value of a variable.
+        let (words, highest) = (&raw mut (*scan).words, &raw mut (*scan).highest);
+        words.write_volatile(0);
+        highest.write_volatile(NO_NUMBER);
         let mut clears = 0;
-        let mut words = 0;
         let mut sets = 0;
         let mut any = 0;
-        let mut top = NO_NUMBER;
-        let mut top_word = 0;
         for word in 0..CHUNK_WORDS {
             let (have, open) = ((*chunk).mask[word], (*scratch).words[word]);
             if have != open {
                 clears |= have & !open;
                 sets |= open & !have;
-                words += 1;
+                words.write_volatile(words.read_volatile() + 1);
             }
             any |= open;
             if open != 0 {
-                top = word as u32;
-                top_word = open;
+                highest.write_volatile(word as u32);
             }
         }
         (*scan).clears = clears;
-        (*scan).words = words;
         (*scan).sets = sets;
         (*scan).any = any;
-        (*scan).highest = if top == NO_NUMBER { NO_NUMBER } else { top * 64 + 63 - top_word.leading_zeros() };
+        let word = highest.read_volatile();
+        if word != NO_NUMBER {
+            let word = word & (CHUNK_WORDS as u32 - 1);
+            highest.write_volatile(word * 64 + 63 - (*scratch).words[word as usize].leading_zeros());
+        }
     }
     0
 }

@@ -5,7 +5,6 @@ use core::ffi::c_void;
 use aya_ebpf::{bindings::BPF_NOEXIST, helpers::generated::bpf_loop};
 use fdtide_abi::{
     ChunkKey, Counter, TableHead, TableState,
-    abi::kind::KINDS,
     event::table_reason,
     table::{CHUNK_WORDS, FAILURES, NO_NUMBER, UNSETTLED, flag},
 };
@@ -17,8 +16,8 @@ use crate::kernel::{
     maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Scratch, TABLES, count, insert},
     mark::{capture, restart_crest, restart_life},
     origin::dropped,
-    read::{self, Object, add, fetch_add, fetch_add32, offset},
-    request::{Scope, request},
+    read::{self, Object, add, fetch_add, fetch_add32},
+    request::{Scope, request, threads},
 };
 
 /// The state of this table, if it is followed.
@@ -120,7 +119,7 @@ pub fn copy(
 ) -> Option<*mut TableState> {
     let scratch = request(program, task, files, 0, now)?;
     // With other threads about, a slot of the original may have been about to be looked at again.
-    let threads: u32 = Object::current().follow(offset!(task_signal)).load(offset!(signal_threads));
+    let threads = threads(Object::current());
     // SAFETY: a valid map value.
     let from = unsafe { (*from).head.files };
     let made = fdtide_copy(from, scratch, owner, if threads > 1 { flag::RECHECK } else { 0 });
@@ -159,8 +158,8 @@ pub extern "C" fn fdtide_copy(from: u64, scratch: *mut Scratch, owner: u32, flag
         let Some(state) = TABLES.get_ptr_mut(files) else { return 0 };
         let head = &raw mut (*state).head;
         name(head, files, owner, now, flags | failed);
-        (*head).installs = 0;
-        (*head).closes = 0;
+        read::clear(&raw mut (*head).installs);
+        read::clear(&raw mut (*head).closes);
         (*head).changes = 0;
         (*head).failures_other = 0;
         (*head).crests = 0;
@@ -272,9 +271,7 @@ pub extern "C" fn fdtide_forget(state: *mut TableState, scratch: *mut Scratch) -
         let mut job = ChunkJob { from: (*head).files, to: 0, failed: 0 };
         bpf_loop((*head).top_chunk, drop_chunk as *mut c_void, (&raw mut job).cast(), 0);
         read::copy(&raw mut (*state).first, empty);
-        for kind in 0..KINDS {
-            (*head).kinds[kind] = 0;
-        }
+        read::clear(&raw mut (*head).kinds);
         (*head).live = 0;
         (*head).top_chunk = 0;
         (*head).flags &= !flag::INCOMPLETE;

@@ -9,7 +9,7 @@ use fdtide_abi::{
 
 use crate::kernel::{
     maps::{EVER, LAST_ID, PROCS, Program, SCRATCH, count, insert, turn_on},
-    read::{Object, copy, fetch_add, offset, set_bits},
+    read::{Object, clear, copy, fetch_add, offset, peek, set_bits},
 };
 
 /// A kernel thread (`PF_KTHREAD`, include/linux/sched.h, v6.12).
@@ -61,14 +61,21 @@ pub fn comm(task: Object, into: *mut [u8; COMM]) {
     unsafe { bpf_probe_read_kernel(into.cast(), COMM as u32, task.member(offset!(task_comm)).cast()) };
 }
 
+/// Name of the task at this address.
+#[inline(always)]
+pub fn comm_at(task: u64, into: *mut [u8; COMM]) {
+    let place = task + u64::from(offset!(task_comm));
+    // SAFETY: `into` has room for a name; the helper checks the source.
+    unsafe { bpf_probe_read_kernel(into.cast(), COMM as u32, place as *const _) };
+}
+
 /// Process id in the task's own namespace.
 #[inline(always)]
 fn ns_tgid(leader: Object) -> u32 {
-    let pid = leader.follow(offset!(task_thread_pid));
-    let level: u32 = pid.load(offset!(pid_level));
+    let pid = leader.holds(offset!(task_thread_pid));
+    let level: u32 = peek(pid + u64::from(offset!(pid_level))).unwrap_or(0);
     // Element of `numbers` (struct upid, include/linux/pid.h, v6.12): 16 bytes, the number first.
-    let at = pid.address() + u64::from(offset!(pid_numbers)) + u64::from(level & 31) * 16;
-    crate::kernel::read::peek(at).unwrap_or(0)
+    peek(pid + u64::from(offset!(pid_numbers)) + u64::from(level & 31) * 16).unwrap_or(0)
 }
 
 /// Filters that are looked through for one with a listener; more than a program stacks.
@@ -187,24 +194,13 @@ pub fn new_row(program: Program, leader: Object, flags: u32, group: u32) -> Opti
     // SAFETY: a valid per-CPU map value.
     unsafe {
         let row = &raw mut (*scratch).row;
+        clear(row);
         (*row).start_ns = leader.load(offset!(task_start));
-        (*row).files = 0;
-        (*row).table_id = 0;
         (*row).exec_id = leader.load(offset!(task_exec_id));
-        (*row).spawner_start_ns = 0;
-        (*row).spawner_files = 0;
-        (*row).spawner_table_id = 0;
-        (*row).notified = 0;
         (*row).tgid = tgid(leader);
         (*row).ns_tgid = ns_tgid(leader);
         (*row).flags = flags;
-        (*row).spawner_tgid = 0;
-        (*row).spawner_tid = 0;
-        (*row).ended = 0;
         (*row).group = group;
-        (*row).spare = 0;
-        (*row).spawner_comm = [0; COMM];
-        (*row).spawner_thread = [0; COMM];
         comm(leader, &raw mut (*row).comm);
         note(row, leader);
         Some(row)
@@ -214,16 +210,16 @@ pub fn new_row(program: Program, leader: Object, flags: u32, group: u32) -> Opti
 /// Names the spawner of a row.
 #[inline(always)]
 pub fn set_spawner(row: *mut ProcRow, task: Object, files: u64, table_id: u64) {
-    let leader = task.follow(offset!(task_leader));
+    let leader = task.holds(offset!(task_leader));
     // SAFETY: a valid map value.
     unsafe {
-        (*row).spawner_start_ns = leader.load(offset!(task_start));
+        (*row).spawner_start_ns = peek(leader + u64::from(offset!(task_start))).unwrap_or(0);
         (*row).spawner_files = files;
         (*row).spawner_table_id = table_id;
         (*row).spawner_tgid = tgid(task);
         (*row).spawner_tid = tid(task);
         (*row).flags |= proc_flag::SPAWNER_KNOWN;
-        comm(leader, &raw mut (*row).spawner_comm);
+        comm_at(leader, &raw mut (*row).spawner_comm);
         comm(task, &raw mut (*row).spawner_thread);
     }
 }

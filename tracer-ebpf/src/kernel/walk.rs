@@ -9,7 +9,7 @@ use crate::kernel::{
     census, emit, follow,
     handlers::{look_whole, now},
     maps::{CONFIG, FOUND, Program, TARGETS, errand},
-    read::{Object, constant, fetch_add, offset},
+    read::{Object, constant, fetch_add, offset, peek},
     request::{Scope, request, soft_limit},
     table, tree,
 };
@@ -66,7 +66,7 @@ fn found(task: Object) {
         let parent = task.follow(offset!(task_real_parent));
         let flags: u32 = task.load(offset!(task_flags));
         // A process whose last thread has gone is still on the list; nobody would tell of its end any more.
-        let live: u32 = task.follow(offset!(task_signal)).load(offset!(signal_live));
+        let live: u32 = peek(task.holds(offset!(task_signal)) + u64::from(offset!(signal_live))).unwrap_or(0);
         if live == 0 {
             return;
         }
@@ -91,7 +91,7 @@ fn found(task: Object) {
             unsafe {
                 (*row).spawner_tgid = tree::tgid(parent);
                 (*row).spawner_tid = tree::tgid(parent);
-                tree::comm(parent.follow(offset!(task_leader)), &raw mut (*row).spawner_comm);
+                tree::comm_at(parent.holds(offset!(task_leader)), &raw mut (*row).spawner_comm);
             }
         }
         if !tree::add(row) {
