@@ -16,8 +16,8 @@ use crate::kernel::{
     look::look,
     maps::{PROCS, Program, SCRATCH},
     mark::{credit_window, restart_image, restart_window},
-    read::{Object, copy, exchange, offset, peek},
-    request::{Scope, request, soft_limit, threads},
+    read::{Object, copy, exchange, offset},
+    request::{Scope, live_threads, loaded_limit, request, soft_limit},
     slot::forget_held,
     table, tree,
 };
@@ -159,7 +159,7 @@ fn adopt(program: u32, task: Object, row: *mut ProcRow, files: Object, now: u64)
             Some(old) => table::copy(program, old, task, files, tgid, now)?,
             None => table::seed(program, task, files, tgid, now)?,
         };
-        let threads = threads(task);
+        let threads = SCRATCH.get_ptr(program).map_or(1, |scratch| (*scratch).request.threads);
         let to_id = (*state).head.id;
         // The process's table is its leader's; another thread now has one of its own.
         if threads <= 1 || tree::tid(task) == tgid {
@@ -246,7 +246,7 @@ pub fn execed(task: Object, old_tid: u32, filename: Object) {
         tree::comm(task, &raw mut (*row).comm);
         copy(&raw mut (*record).row, row);
         (*record).old_tid = old_tid;
-        (*record).soft = soft_limit(task);
+        (*record).soft = loaded_limit(task.follow(offset!(task_signal)));
         let name = &raw mut (*record).filename;
         bpf_probe_read_kernel_str(name.cast(), FILENAME as u32, filename.address() as *const _);
         emit::send_exec(record, now);
@@ -355,7 +355,6 @@ pub fn exited(task: Object) {
     let now = now();
     // SAFETY: `row` and states are valid map values, throughout.
     unsafe {
-        let live_threads: u32 = peek(task.holds(offset!(task_signal)) + u64::from(offset!(signal_live))).unwrap_or(0);
         if !files.is_null() && files.address() != (*row).files {
             // A thread with a table of its own.
             if let Some(state) = table::find(files) {
@@ -368,7 +367,7 @@ pub fn exited(task: Object) {
         }
         forget_held(files.address(), tid);
         // Several that end at the same time may all see that none is left.
-        if live_threads != 0 || exchange(&raw mut (*row).ended, 1) != 0 {
+        if live_threads(task) != 0 || exchange(&raw mut (*row).ended, 1) != 0 {
             return;
         }
         // It may have given itself another name since.

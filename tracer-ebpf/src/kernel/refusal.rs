@@ -7,7 +7,7 @@ use crate::kernel::{
     handlers::{ANYWHERE, changed},
     maps::{PENDING, Pending, PendingKey, Program},
     read::{Object, add, offset},
-    request::{Scope, soft_limit},
+    request::{Scope, loaded_limit},
     table, tree,
 };
 
@@ -102,9 +102,10 @@ pub fn is_past_limit(task: Object, class: u8, compat: bool, ret: i64) -> bool {
     let regs = Object::registers(task);
     let second: u32 = if compat { regs.load(offset!(regs_cx)) } else { regs.load(offset!(regs_si)) };
     let third: u32 = regs.load(offset!(regs_dx));
+    let limit = || loaded_limit(task.follow(offset!(task_signal)));
     match class {
-        class::DUP2 => ret == EBADF && second >= soft_limit(task),
-        class::FCNTL => ret == EINVAL && config::F_DUPFD.contains(&u64::from(second)) && third >= soft_limit(task),
+        class::DUP2 => ret == EBADF && second >= limit(),
+        class::FCNTL => ret == EINVAL && config::F_DUPFD.contains(&u64::from(second)) && third >= limit(),
         _ => false,
     }
 }

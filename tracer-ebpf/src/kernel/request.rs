@@ -107,7 +107,7 @@ pub fn request(program: u32, task: Object, files: Object, tid: u32, now: u64) ->
         (*request).max = fdt.load(offset!(fdt_max));
         (*request).tid = tid;
         let signal = task.follow(offset!(task_signal));
-        (*request).soft = limit(signal.load(SOFT + offset!(signal_rlim)));
+        (*request).soft = loaded_limit(signal);
         (*request).threads =
             if program == Program::Walk as u32 { u32::MAX } else { signal.load(offset!(signal_threads)) };
         (*request).census = 0;
@@ -122,10 +122,16 @@ pub fn request(program: u32, task: Object, files: Object, tid: u32, now: u64) ->
 /// Where the soft limit on descriptors is among the limits.
 const SOFT: u32 = (RLIMIT_NOFILE * RLIMIT_SIZE) as u32;
 
-/// Soft limit on descriptors of a task's process.
-#[inline(always)]
+/// Soft limit on descriptors of a task's process. A function of its own for its stack.
+#[inline(never)]
 pub fn soft_limit(task: Object) -> u32 {
     limit(peek(task.holds(offset!(task_signal)) + u64::from(SOFT + offset!(signal_rlim))).unwrap_or(0))
+}
+
+/// Soft limit on descriptors of a process, by its `signal_struct`.
+#[inline(always)]
+pub fn loaded_limit(signal: Object) -> u32 {
+    limit(signal.load(SOFT + offset!(signal_rlim)))
 }
 
 /// A limit as descriptors are counted.
@@ -134,8 +140,14 @@ fn limit(soft: u64) -> u32 {
     if soft > u64::from(u32::MAX) { u32::MAX } else { soft as u32 }
 }
 
-/// Threads of a task's process.
-#[inline(always)]
+/// Threads of a task's process. A function of its own for its stack.
+#[inline(never)]
 pub fn threads(task: Object) -> u32 {
     peek(task.holds(offset!(task_signal)) + u64::from(offset!(signal_threads))).unwrap_or(0)
+}
+
+/// Those of them that have not ended. A function of its own for its stack.
+#[inline(never)]
+pub fn live_threads(task: Object) -> u32 {
+    peek(task.holds(offset!(task_signal)) + u64::from(offset!(signal_live))).unwrap_or(0)
 }

@@ -13,7 +13,7 @@ use crate::kernel::{
     emit,
     lock::{lock, unlock},
     look::{look, look_near},
-    maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Scratch, TABLES, count, insert},
+    maps::{CHUNKS, EMPTY, EMPTY_CHUNK, LAST_ID, Program, Scratch, TABLES, count, insert},
     mark::{capture, restart_crest, restart_life},
     origin::dropped,
     read::{self, Object, add, fetch_add, fetch_add32},
@@ -119,7 +119,12 @@ pub fn copy(
 ) -> Option<*mut TableState> {
     let scratch = request(program, task, files, 0, now)?;
     // With other threads about, a slot of the original may have been about to be looked at again.
-    let threads = threads(Object::current());
+    let threads = if program == Program::WakeupNew as u32 {
+        threads(Object::current())
+    } else {
+        // SAFETY: a valid map value.
+        unsafe { (*scratch).request.threads }
+    };
     // SAFETY: a valid map value.
     let from = unsafe { (*from).head.files };
     let made = fdtide_copy(from, scratch, owner, if threads > 1 { flag::RECHECK } else { 0 });

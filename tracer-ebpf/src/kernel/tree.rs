@@ -69,8 +69,8 @@ pub fn comm_at(task: u64, into: *mut [u8; COMM]) {
     unsafe { bpf_probe_read_kernel(into.cast(), COMM as u32, place as *const _) };
 }
 
-/// Process id in the task's own namespace.
-#[inline(always)]
+/// Process id in the task's own namespace. A function of its own for its stack.
+#[inline(never)]
 fn ns_tgid(leader: Object) -> u32 {
     let pid = leader.holds(offset!(task_thread_pid));
     let level: u32 = peek(pid + u64::from(offset!(pid_level))).unwrap_or(0);

@@ -9,8 +9,8 @@ use crate::kernel::{
     census, emit, follow,
     handlers::{look_whole, now},
     maps::{CONFIG, FOUND, Program, TARGETS, errand},
-    read::{Object, constant, fetch_add, offset, peek},
-    request::{Scope, request, soft_limit},
+    read::{Object, constant, fetch_add, offset},
+    request::{Scope, live_threads, request, soft_limit},
     table, tree,
 };
 
@@ -66,8 +66,7 @@ fn found(task: Object) {
         let parent = task.follow(offset!(task_real_parent));
         let flags: u32 = task.load(offset!(task_flags));
         // A process whose last thread has gone is still on the list; nobody would tell of its end any more.
-        let live: u32 = peek(task.holds(offset!(task_signal)) + u64::from(offset!(signal_live))).unwrap_or(0);
-        if live == 0 {
+        if live_threads(task) == 0 {
             return;
         }
         let inherited = !named && flags & tree::PF_KTHREAD == 0 && tree::find(parent).is_some();
