@@ -58,7 +58,7 @@ pub struct Options {
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<usize>,
     /// What a guest may take; more is a hang
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     limit: u64,
 }
 
