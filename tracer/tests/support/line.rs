@@ -42,6 +42,16 @@ impl Differences {
         }
     }
 
+    /// How many there are.
+    pub fn number(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Says what may explain those before it.
+    pub fn note(&mut self, text: String) {
+        self.0.push(text);
+    }
+
     /// Fails if there was one.
     pub fn none(self, about: &str) {
         // In one line, for summaries that show no more.

@@ -41,8 +41,15 @@ pub fn run_with(
     options: &[&str],
     program: &Path,
     args: &[&str],
-    prepare: impl FnOnce(&mut Command) -> &mut Command,
+    prepare: impl Fn(&mut Command) -> &mut Command,
 ) -> Ran {
+    super::until_nothing_is_missed(
+        || once(options, program, args, &prepare),
+        |ran| ran.report["loss"]["missed"].as_u64().unwrap_or(0),
+    )
+}
+
+fn once(options: &[&str], program: &Path, args: &[&str], prepare: impl Fn(&mut Command) -> &mut Command) -> Ran {
     let folder = TempDir::new().expect("a folder");
     let path = report_path(&folder);
     let mut command = fdtide(&["run", "--format", "json", "-o"]);

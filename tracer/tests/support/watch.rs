@@ -76,7 +76,10 @@ impl Watch {
         let pid = u32::try_from(number(line, "pid")).expect("a pid");
         let head = self.table(pid);
         // What a hook missed was looked at again; what was between two looks is gone, and told as such (limits.md).
-        let missed: u64 = self.session.coverage().expect("counters").missed.iter().map(|(_, count)| count).sum();
+        let seen = self.session.coverage().expect("counters");
+        let missed: u64 = seen.missed.iter().map(|(_, count)| count).sum();
+        let counted = format!("counted {:?}, missed {:?}", busy(&seen.counters), busy(&seen.missed));
+        let before = differences.number();
         let near = |got: u64, want: u64| if got.abs_diff(want) <= missed { want } else { got };
         let mut check = |field: &str, got: u64, want: u64| {
             differences.check(&format!("{} {}, step {}, {field}", line["fixture"], pid, line["step"]), got, want);
@@ -114,6 +117,9 @@ impl Watch {
             // A fixture whose limit changes says which was in force at each failure.
             let soft = line["failure_soft"][at].as_u64().unwrap_or_else(|| number(line, "soft_limit"));
             differences.check(&format!("{about}, soft limit at a failure"), failure.soft.into(), soft);
+        }
+        if differences.number() > before {
+            differences.note(counted);
         }
     }
 
@@ -159,4 +165,9 @@ impl Seen {
         let high = self.thread_high.entry(head.id).or_default();
         *high = head.thread_high.max(*high);
     }
+}
+
+/// Those that are not 0.
+fn busy<T: std::fmt::Debug>(counters: &[(T, u64)]) -> Vec<&(T, u64)> {
+    counters.iter().filter(|(_, count)| *count > 0).collect()
 }

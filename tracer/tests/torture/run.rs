@@ -1,7 +1,7 @@
 //! One run of `fd-torture` under the tool, compared at every line.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -28,6 +28,8 @@ pub struct Done {
     children: u64,
     /// Looks after runs of hooks had been missed: marks were not compared.
     unsure: u64,
+    /// Operations that this machine does not have.
+    unavailable: BTreeSet<String>,
 }
 
 impl std::ops::AddAssign for Done {
@@ -36,6 +38,7 @@ impl std::ops::AddAssign for Done {
         self.lines += other.lines;
         self.children += other.children;
         self.unsure += other.unsure;
+        self.unavailable.extend(other.unavailable);
     }
 }
 
@@ -44,6 +47,10 @@ impl fmt::Display for Done {
         write!(to, "{} operations, {} looks, {} children compared", self.ops, self.lines, self.children)?;
         if self.unsure > 0 {
             write!(to, "; without marks in {} looks, after runs of hooks were missed", self.unsure)?;
+        }
+        if !self.unavailable.is_empty() {
+            let names: Vec<_> = self.unavailable.iter().map(String::as_str).collect();
+            write!(to, "; not to be had on this machine: {}", names.join(", "))?;
         }
         Ok(())
     }
@@ -148,6 +155,8 @@ fn run(setup: &Setup) -> Result<Done, Failure> {
 impl Run<'_> {
     fn line(&mut self, line: &Value, root: u32) -> Result<(), Failure> {
         let (process, checkpoint) = (number(line, "process"), number(line, "checkpoint"));
+        let names = line["unavailable"].as_array().into_iter().flatten();
+        self.done.unavailable.extend(names.filter_map(Value::as_str).map(str::to_owned));
         let Some(follow) = &mut self.follow else {
             // At the last process's line all stand still, and what comes is in windows that begin here.
             if checkpoint == self.setup.attach_at && process + 1 == self.setup.processes as u64 {

@@ -82,7 +82,12 @@ impl Setup {
 
     /// A command that does this run again.
     pub fn command(&self) -> String {
-        let backend = env::var("FDTIDE_BACKEND").map(|name| format!("FDTIDE_BACKEND={name} ")).unwrap_or_default();
+        let backend = env::var("FDTIDE_BACKEND").ok();
+        if let (Ok(guest), Some(backend)) = (env::var("FDTIDE_GUEST"), &backend) {
+            let words = self.words().join(" ");
+            return format!("cargo xtask vm {guest} --backend {backend} --target torture --replay '{words}'");
+        }
+        let backend = backend.map(|name| format!("FDTIDE_BACKEND={name} ")).unwrap_or_default();
         format!(
             "{backend}FDTIDE_TORTURE_REPLAY='{}' cargo test -p fdtide --test torture -- --ignored --nocapture replay",
             self.words().join(" ")

@@ -55,23 +55,34 @@ echo "@@fdtide up $(now) $(uname -r)"
 
 const TAIL: &str = "echo \"@@fdtide done $(now)\"\npoweroff -f\n";
 
+/// A script that runs these commands, each under a name, with these variables.
+pub fn commands(sections: &[(String, String)]) -> String {
+    let sections: String = sections.iter().map(|(name, command)| format!("section {name} {command}\n")).collect();
+    format!("{HEAD}{sections}{TAIL}")
+}
+
 /// The whole script.
 pub fn init(plan: &Plan, programs: &Programs, options: &Options) -> String {
     let fdtide = quoted(&programs.fdtide.to_string_lossy());
     let filter = options.filter.as_deref().map(quoted).unwrap_or_default();
     let skip = TOO_LONG.map(|name| format!("--skip {name}")).join(" ");
+    let which =
+        if options.replay.is_some() { "--ignored --exact replay".to_owned() } else { format!("{skip} {filter}") };
     let target = |path: &PathBuf| {
         let path = quoted(&path.to_string_lossy());
-        format!("    {path} --test-threads=1 --show-output {skip} {filter} || code=$?\n")
+        format!("    {path} --test-threads=1 --show-output {which} || code=$?\n")
     };
     let targets = programs.tests.iter().map(target).collect::<String>();
     let seeds = options.seeds.iter().map(|seeds| format!("export FDTIDE_TORTURE_SEEDS={}\n", quoted(seeds)));
     let ops = options.ops.iter().map(|ops| format!("export FDTIDE_TORTURE_OPS={ops}\n"));
-    let torture = seeds.chain(ops).collect::<String>();
+    let replay = options.replay.iter().map(|words| format!("export FDTIDE_TORTURE_REPLAY={}\n", quoted(words)));
+    let torture = seeds.chain(ops).chain(replay).collect::<String>();
+    let preempt = plan.preempt.iter().map(|model| format!(" --preempt {model}")).collect::<String>();
+    let guest = quoted(&format!("--kernel {}{preempt}", plan.kernel.name));
     let body = match plan.backend {
         None => format!("section {PROOF} {fdtide} run -- true\n"),
         Some(backend) => format!(
-            "export FDTIDE_BACKEND={backend}\n{torture}tests() {{\n    code=0\n{targets}    return $code\n}}\n\
+            "export FDTIDE_BACKEND={backend} FDTIDE_GUEST={guest}\n{torture}tests() {{\n    code=0\n{targets}    return $code\n}}\n\
              section {PROOF} {fdtide} run --format json -- true\n\
              [ \"$(cat /run/code)\" = {REFUSED} ] ||\n    \
              section {TESTS} tests\n"
@@ -81,7 +92,7 @@ pub fn init(plan: &Plan, programs: &Programs, options: &Options) -> String {
 }
 
 /// As one word for the shell.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
@@ -104,6 +115,7 @@ mod tests {
             target: Vec::new(),
             seeds: Some("3".to_owned()),
             ops: None,
+            replay: None,
             jobs: None,
             limit: 1,
         };
@@ -113,7 +125,7 @@ mod tests {
     #[test]
     fn the_backend_is_told_to_the_tool_and_the_filter_to_the_tests() {
         let script = script("6.1", Some(Backend::Kprobe), Some("it's"));
-        assert!(script.contains("export FDTIDE_BACKEND=kprobe\n"));
+        assert!(script.contains("export FDTIDE_BACKEND=kprobe FDTIDE_GUEST='--kernel 6.1'\n"));
         for target in ["/t/kernel-1", "/t/cases-2"] {
             let line = format!("    '{target}' --test-threads=1 --show-output --skip 4097 'it'\\''s' || code=$?\n");
             assert!(script.contains(&line), "{script}");
