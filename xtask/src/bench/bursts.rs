@@ -1,8 +1,8 @@
 //! Which of a thousand short bursts a tool saw, and how high.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -29,6 +29,8 @@ pub struct Caught {
     pub mean: f64,
     /// Mean length of a burst under this tool, milliseconds.
     pub length_ms: f64,
+    /// Opens and closes that its log tells of, for those that write one, percent.
+    pub told: Option<f64>,
 }
 
 /// Shows the tool bursts and asks it what it saw.
@@ -37,11 +39,15 @@ pub fn watch(bench: &Bench, work: &mut Work, tool: Tool, count: usize) -> Result
     let truth = work.bursts(count, HEIGHT, HOLD_US)?;
     let log = agent.log.clone();
     let printed = agent.stop()?;
+    let mut told = None;
     let seen = match tool {
         Tool::Poller => polled(&printed, &truth)?,
         Tool::Strace | Tool::Perf => {
             let text = fs::read(&log).context("failed to read what the tool wrote")?;
-            replayed(&String::from_utf8_lossy(&text), work.pid, truth.base)
+            let replay = replayed(&String::from_utf8_lossy(&text), work.pid, truth.base);
+            ensure!(replay.calls > 0, "nothing in the log of {} reads as an open or a close", tool.name());
+            told = Some(100.0 * replay.calls as f64 / (truth.bursts * 2 * HEIGHT) as f64);
+            replay.crests
         }
         _ => traced(&fs::read(&log).context("failed to read the report")?, work.pid)?,
     };
@@ -56,6 +62,7 @@ pub fn watch(bench: &Bench, work: &mut Work, tool: Tool, count: usize) -> Result
         worst: errors.iter().copied().max().unwrap_or(0),
         mean: errors.iter().sum::<u64>() as f64 / truth.bursts as f64,
         length_ms: length as f64 / truth.bursts as f64 / 1e6,
+        told,
     })
 }
 
@@ -97,29 +104,44 @@ fn traced(report: &[u8], pid: u32) -> Result<Vec<u64>> {
     Ok(mine.map(|exec| exec.spawn_window.high_water.unwrap_or(0)).collect())
 }
 
-/// Crests of a log of calls: what somebody gets who adds up opens and closes.
-fn replayed(log: &str, pid: u32, base: u64) -> Vec<u64> {
+/// What a log of calls comes to.
+#[derive(Debug, Default)]
+struct Replay {
+    crests: Vec<u64>,
+    /// Opens and closes that it tells of.
+    calls: usize,
+}
+
+/// What somebody gets who follows the numbers in a log of opens and closes. A log with holes is followed as far as it goes: a number
+/// that is given again was closed, and a crest ends where half of it has gone.
+fn replayed(log: &str, pid: u32, base: u64) -> Replay {
     let (strace, perf) = (format!("{pid} "), format!("/{pid} "));
-    let (mut live, mut high, mut crests) = (base, base, Vec::new());
+    let (mut open, mut high, mut replay) = (BTreeSet::new(), 0, Replay::default());
     // With a single process to tell of, perf trace leaves its name out.
     let alone = |line: &str| {
         line.split_once("ms): ").is_some_and(|(_, call)| call.starts_with(['o', 'c']) && !call.contains('/'))
     };
     for line in log.lines().filter(|line| line.starts_with(&strace) || line.contains(&perf) || alone(line)) {
-        let result = line.rsplit("= ").next().and_then(|rest| rest.split_whitespace().next()?.parse::<i64>().ok());
-        if line.contains("openat(") && result.is_some_and(|fd| fd >= 0) {
-            live += 1;
-            high = high.max(live);
-        } else if line.contains("close(") && result == Some(0) {
-            live = live.saturating_sub(1);
-            if live <= base && high > base + HEIGHT as u64 / 2 {
-                crests.push(high);
-                high = base;
+        let number =
+            |text: &str| text.split(|c: char| !c.is_ascii_digit()).find_map(|digits| digits.parse::<u64>().ok());
+        let result = line.rsplit("= ").next().filter(|rest| !rest.starts_with('-')).and_then(number);
+        if line.contains("openat(") {
+            let Some(fd) = result else { continue };
+            replay.calls += 1;
+            open.insert(fd);
+            high = high.max(open.len());
+        } else if let Some((_, arguments)) = line.split_once("close(")
+            && result == Some(0)
+        {
+            replay.calls += 1;
+            open.remove(&number(arguments).unwrap_or(u64::MAX));
+            if high > HEIGHT / 2 && open.len() <= high / 2 {
+                replay.crests.push(base + high as u64);
+                high = open.len();
             }
-            live = live.max(base);
         }
     }
-    crests
+    replay
 }
 
 #[cfg(test)]
@@ -136,12 +158,20 @@ mod tests {
         for fd in 0..600 {
             log += &format!("42 close({fd})    = 0\n");
         }
-        assert_eq!(replayed(&log, 42, 5), [605]);
+        assert_eq!(replayed(&log, 42, 5).crests, [605]);
+        assert_eq!(replayed(&log, 42, 5).calls, 1200);
         let perf = log.replace("\n43 ", "\n 0.003 ( 0.002 ms): true/43 ");
-        assert_eq!(replayed(&perf.replace("42 ", " 0.001 ( 0.002 ms): fd-bench/42 "), 42, 5), [605]);
-        let alone = "0.034 ms): openat(dfd: CWD, filename: 0xd7eec71, flags: RDONLY)  = 5\n".repeat(600)
-            + &"0.012 ms): close(fd: 5)    = 0\n".repeat(600);
-        assert_eq!(replayed(&alone, 42, 5), [605]);
+        assert_eq!(replayed(&perf.replace("42 ", " 0.001 ( 0.002 ms): fd-bench/42 "), 42, 5).crests, [605]);
+        let mut alone = String::new();
+        for fd in 0..600 {
+            alone += &format!("0.034 ms): openat(dfd: CWD, filename: 0xd7eec71, flags: RDONLY)  = {fd}\n");
+        }
+        for fd in (0..600).filter(|fd| fd % 3 != 0) {
+            alone += &format!("0.012 ms): close(fd: {fd})    = 0\n");
+        }
+        // A third of the closes are lost, and half of the crest has gone all the same.
+        assert_eq!(replayed(&alone, 42, 5).crests, [605]);
+        assert_eq!(replayed(&alone, 42, 5).calls, 1000);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-use crate::sh;
+use crate::{sh, vm};
 use {agent::Agent, goals::Goal, rounds::Rounds, tool::Tool, work::Work};
 
 /// The page that a full run writes.
@@ -66,6 +66,7 @@ pub struct Results {
     pub rows: Vec<rounds::Row>,
     pub tools: Vec<rounds::ToolRow>,
     pub bursts: Vec<bursts::Caught>,
+    pub hooks: Option<vm::cost::Costs>,
     pub memory: Option<kernel::Memory>,
     pub storm: Option<storm::Storm>,
     pub refused: Vec<(Tool, String)>,
@@ -116,13 +117,22 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 /// Builds what is measured and what measures.
 fn build() -> Result<()> {
     let commands: [&[&str]; 2] =
-        [&["--package=fdtide", "--bin=fdtide", "--example=empty-hook"], &["--package=fdtide-fixtures", "--bins"]];
+        [&["--package=fdtide", "--bin=fdtide", "--examples"], &["--package=fdtide-fixtures", "--bins"]];
     for args in commands {
         let mut cargo = sh::cargo(&["build", "--release"])?;
         let status = cargo.args(args).stdout(Stdio::null()).status().context("failed to start cargo")?;
         anyhow::ensure!(status.success(), "`cargo build --release {}` failed: {status}", args.join(" "));
     }
     Ok(())
+}
+
+/// Instructions of each backend's hooks, counted in guests; a note where none can be had.
+fn hooks(notes: &mut Vec<String>) -> Result<Option<vm::cost::Costs>> {
+    eprintln!("instructions in guests");
+    let programs = sh::target()?.join("release");
+    let measured = vm::cost::measure(&programs.join("examples/hook-cost"), &programs.join("fd-bench"));
+    let note = |error: &anyhow::Error| notes.push(format!("Instructions could not be counted in guests: {error:#}."));
+    Ok(measured.inspect_err(note).ok())
 }
 
 impl Bench {
@@ -159,6 +169,7 @@ impl Bench {
         eprintln!("fork storm");
         let storm = Some(storm::run(self, if self.quick { 1000 } else { 10_000 })?);
         let mut notes = Vec::new();
+        let hooks = if self.quick { None } else { hooks(&mut notes)? };
         if let Some(last) = works.last().filter(|work| work.numbers < 65_536) {
             let most = last.numbers;
             notes.push(format!(
@@ -186,6 +197,7 @@ impl Bench {
             rows: rounds.rows(),
             tools: rounds.tools(),
             bursts,
+            hooks,
             memory,
             storm,
             refused: rounds.refused,

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{Results, goals::Goal, rounds::Row, tool::Tool, work::OPS};
+use crate::vm::cost::Cost;
 
 const HEAD: &str = "\
 # What it costs
@@ -39,6 +40,7 @@ pub fn page(results: &Results) -> Result<String, fmt::Error> {
     added(&mut out, results)?;
     varied(&mut out, results)?;
     tools(&mut out, results)?;
+    hooks(&mut out, results)?;
     bursts(&mut out, results)?;
     notes(&mut out, results)?;
     out.push_str(TRIED);
@@ -144,23 +146,55 @@ fn tools(out: &mut impl Write, results: &Results) -> fmt::Result {
     Ok(())
 }
 
+/// What cannot be timed here can be counted elsewhere.
+fn hooks(out: &mut impl Write, results: &Results) -> fmt::Result {
+    let Some(costs) = &results.hooks else { return Ok(()) };
+    writeln!(
+        out,
+        "\n## Each backend, in instructions\n\nNot every backend runs on every kernel, and emulation says nothing about time. So the hooks \
+         are counted in a guest ({}) whose clock goes by a nanosecond with each instruction, with the kernel's own account of its programs \
+         (`bpf_stats`): instructions that they run for one operation, and how often a program runs. What as many empty programs take \
+         ({:.0} each, nearly all of it the account itself) is taken off. What lies around a program (a trampoline, an int3, the \
+         tracepoint) is not in it.\n\n\
+         | | open + close | pipe + 2 × close | socket + close | dup2 onto a live number | getppid |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: |",
+        costs.release, costs.empty
+    )?;
+    for role in ["target", "bystander"] {
+        for backend in ["fentry", "kprobe", "syscall"] {
+            write!(out, "| {backend}, as {role}")?;
+            for operation in ["open", "pipe", "socket", "dup2", "getppid"] {
+                let is = |row: &&Cost| row.backend == backend && row.role == role && row.operation == operation;
+                match costs.rows.iter().find(is) {
+                    Some(row) => write!(out, " | {:.0} in {:.1} runs", row.instructions, row.runs)?,
+                    None => write!(out, " | ")?,
+                }
+            }
+            writeln!(out, " |")?;
+        }
+    }
+    Ok(())
+}
+
 fn bursts(out: &mut impl Write, results: &Results) -> fmt::Result {
     writeln!(
         out,
         "\n## Bursts\n\n{} descriptors, let go 2 ms after the first open or as soon as all are open, then a program is started.\n\n\
-         | | bursts | at full height | worst error | mean error | length, ms |\n| --- | ---: | ---: | ---: | ---: | ---: |",
+         | | bursts | at full height | worst error | mean error | length, ms | calls in its log, % |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
         super::bursts::HEIGHT
     )?;
     for seen in &results.bursts {
         writeln!(
             out,
-            "| {} | {} | {} | {} | {:.1} | {:.1} |",
+            "| {} | {} | {} | {} | {:.1} | {:.1} | {} |",
             seen.tool.name(),
             seen.bursts,
             seen.exact,
             seen.worst,
             seen.mean,
-            seen.length_ms
+            seen.length_ms,
+            seen.told.map_or_else(String::new, |told| format!("{told:.1}"))
         )?;
     }
     if let Some(storm) = &results.storm {
@@ -194,8 +228,8 @@ fn notes(out: &mut impl Write, results: &Results) -> fmt::Result {
     writeln!(
         out,
         "- bpftrace's script counts calls and knows no levels: it has nothing to say about bursts.\n\
-         - strace and perf trace stretch a burst (see its length) and are shown fewer of them; their crests are what adding \
-         up their logs gives.\n\
+         - strace and perf trace stretch a burst (see its length) and are shown fewer of them; their crests are what \
+         following the numbers in their logs gives; perf trace drops what its buffer has no room for.\n\
          - What fdtide adds to a syscall that has nothing to do with descriptors is the price of the tracepoint: every process \
          on the machine pays it while fdtide is attached, with the syscall backend."
     )

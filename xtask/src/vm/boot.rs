@@ -26,8 +26,26 @@ pub struct Boot {
     pub timed_out: bool,
 }
 
+/// What the guest takes for time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The host's.
+    Host,
+    /// A nanosecond goes by with each instruction, and none where there is nothing to do.
+    Instructions,
+}
+
+impl Clock {
+    const fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Host => &[],
+            Self::Instructions => &["-icount", "shift=0,sleep=off"],
+        }
+    }
+}
+
 /// Boots the kernel in `folder` with `initramfs`; what the two ports said stays there as well. `limit` is what it may take in all.
-pub fn boot(plan: &Plan, initramfs: &[u8], folder: &Path, limit: Duration) -> Result<Boot> {
+pub fn boot(plan: &Plan, initramfs: &[u8], folder: &Path, clock: Clock, limit: Duration) -> Result<Boot> {
     let name = plan.to_string().replace(' ', "-");
     let [initrd, console, results] =
         ["initrd", "console.txt", "results.txt"].map(|end| folder.join(format!("{name}.{end}")));
@@ -41,7 +59,7 @@ pub fn boot(plan: &Plan, initramfs: &[u8], folder: &Path, limit: Duration) -> Re
     // A program of its own keeps the limit, so that no guest stays behind whatever becomes of this one.
     let mut qemu = Command::new("timeout");
     qemu.args(["--foreground", "--signal=KILL", &limit.as_secs().to_string(), "qemu-system-x86_64"]);
-    qemu.args(MACHINE).args(HEADLESS).arg("-kernel").arg(folder.join("vmlinuz"));
+    qemu.args(MACHINE).args(clock.arguments()).args(HEADLESS).arg("-kernel").arg(folder.join("vmlinuz"));
     qemu.arg("-initrd").arg(&initrd).args(["-append", &line]);
     for port in [&console, &results] {
         qemu.arg("-serial").arg(format!("file:{}", port.display()));

@@ -3,6 +3,7 @@
 pub mod apt;
 mod archive;
 mod boot;
+pub mod cost;
 mod guest;
 mod kernels;
 mod matrix;
@@ -24,6 +25,7 @@ use std::{
 use anyhow::{Context as _, Result};
 
 use crate::{sh, steps::Tally};
+use boot::Clock;
 use kernels::{Backend, Kernel};
 use matrix::Matrix;
 
@@ -54,6 +56,9 @@ pub struct Options {
     /// Operations of each thread of the torture
     #[arg(long, value_name = "NUMBER")]
     ops: Option<u64>,
+    /// A run of the torture, in the words in which a failure prints it
+    #[arg(long, value_name = "WORDS", conflicts_with_all = ["seeds", "ops", "filter"])]
+    replay: Option<String>,
     /// Guests at a time [default: one for each processor]
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<usize>,
@@ -113,6 +118,7 @@ pub fn tests(kernels: &[&str], filter: &str) -> Result<Tally> {
         target: vec![Target::Kernel],
         seeds: None,
         ops: None,
+        replay: None,
         jobs: None,
         limit: 900,
     })
@@ -135,7 +141,7 @@ fn boot_all(options: &Options) -> Result<Tally> {
             let script = guest::init(plan, &programs, options);
             let mut archive = programs.archive.clone();
             archive.file(Path::new("/init"), true, script.as_bytes())?;
-            let boot = boot::boot(plan, &archive.finish()?, &folder.join(plan.kernel.name), limit)
+            let boot = boot::boot(plan, &archive.finish()?, &folder.join(plan.kernel.name), Clock::Host, limit)
                 .with_context(|| format!("failed to boot {plan}"))?;
             let outcome = outcome::read(&boot, plan);
             matrix.lock().unwrap_or_else(PoisonError::into_inner).add(plan, boot.took, outcome);

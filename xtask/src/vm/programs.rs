@@ -62,11 +62,8 @@ pub fn build(targets: &[Target]) -> Result<Programs> {
         let found = built.iter().find(|built| built.0 == name && built.1 == test);
         found.map(|built| built.2.clone()).with_context(|| format!("cargo built no `{name}`"))
     };
-    let mut archive = Archive::default();
-    for (.., file) in &built {
-        archive.file(file, true, &stripped(file)?)?;
-        copy_libraries(&mut archive, file)?;
-    }
+    let files: Vec<_> = built.iter().map(|(.., file)| file.as_path()).collect();
+    let mut archive = archive(&files)?;
     for name in REAL {
         for file in ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name)) {
             if file.is_file() {
@@ -75,11 +72,21 @@ pub fn build(targets: &[Target]) -> Result<Programs> {
             }
         }
     }
+    let tests = targets.iter().map(|target| find(&target.to_string(), true)).collect::<Result<_>>()?;
+    Ok(Programs { archive, tests, fdtide: find("fdtide", false)? })
+}
+
+/// These programs with their libraries, and busybox for the script.
+pub fn archive(programs: &[&Path]) -> Result<Archive> {
+    let mut archive = Archive::default();
+    for file in programs {
+        archive.file(file, true, &stripped(file)?)?;
+        copy_libraries(&mut archive, file)?;
+    }
     let busybox = sh::which("busybox").context("`busybox` is missing")?;
     let content = fs::read(&busybox).context("failed to read `busybox`")?;
     archive.file(Path::new("/bin/busybox"), true, &content)?;
-    let tests = targets.iter().map(|target| find(&target.to_string(), true)).collect::<Result<_>>()?;
-    Ok(Programs { archive, tests, fdtide: find("fdtide", false)? })
+    Ok(archive)
 }
 
 /// Builds, and gives the executables.
