@@ -11,7 +11,7 @@ use crate::probe::{
 /// Width of the text.
 const WIDTH: usize = 79;
 /// Where texts start.
-const INDENT: usize = 26;
+const INDENT: usize = 31;
 
 /// Runs the verb: 0 if fdtide can run here, 1 if it can't.
 pub(super) fn doctor(args: &DoctorArgs) -> ExitCode {
@@ -40,7 +40,7 @@ fn text(found: &Examination, out: &mut dyn Write) -> io::Result<()> {
             State::No => "no",
             State::Unknown => "?",
         };
-        let head = format!("  {:<17} {state:<5} ", finding.name);
+        let head = format!("  {:<22} {state:<5} ", finding.name);
         paragraph(&head, &finding.text, out)?;
         if let Some(advice) = &finding.advice {
             paragraph(&" ".repeat(INDENT), &format!("→ {advice}"), out)?;

@@ -40,6 +40,8 @@ pub fn of(report: &Report, measure: &Measure, points: &[&Point<'_>]) -> Vec<Stri
                 false
             }
             "attached" => false,
+            // Those that a backend can do without tell of calls that were refused.
+            "hook_missing" => matches!(measure, Measure::Failures),
             "lock_busy" => matches!(measure, Measure::Kinds(_)),
             code => !ELSEWHERE.contains(&code),
         };

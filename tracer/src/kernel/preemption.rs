@@ -19,9 +19,28 @@ fn is_anywhere(models: &str) -> bool {
     ["(full)", "(lazy)"].iter().any(|model| models.contains(model))
 }
 
+/// Whether the kernel counts runs of probes that it skips while a map is worked on or another program runs on that processor: from
+/// 6.7 on (`trace_call_bpf`, kernel/trace/bpf_trace.c).
+#[must_use]
+pub fn skipped_probes_are_counted() -> bool {
+    fs::read_to_string("/proc/sys/kernel/osrelease").is_ok_and(|release| is_at_least(&release, (6, 7)))
+}
+
+fn is_at_least(release: &str, (major, minor): (u32, u32)) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|digits| digits.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (major, minor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn releases_are_compared_by_their_numbers() {
+        assert!(is_at_least("6.7.0-rc1", (6, 7)) && is_at_least("6.12.95+deb12-cloud-amd64", (6, 7)));
+        assert!(is_at_least("7.2.13+deb14", (6, 7)) && !is_at_least("6.1.0-57-cloud-amd64", (6, 7)));
+        assert!(!is_at_least("", (6, 7)));
+    }
 
     #[test]
     fn the_model_in_force_decides() {

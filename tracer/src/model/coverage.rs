@@ -49,6 +49,9 @@ pub fn notes(end: &End, seen: &Seen, tables: &[TableRow]) -> Vec<CoverageNote> {
     let mut notes = Notes(Vec::new());
     attached(&mut notes, seen);
     loss(&mut notes, &end.loss, end.anchor);
+    for refused in end.plan.refused.iter().filter(|refused| refused.backend == end.plan.backend) {
+        notes.push("hook_missing", format!("the {} backend goes {}", refused.backend, refused.reason));
+    }
     notes.count(seen.not_followed, "not_followed", |n| {
         format!("the table of {n} could not be followed; trace fewer processes", n = plural(n, "process"))
     });

@@ -111,7 +111,7 @@ pub struct Plan {
     pub backend: String,
     /// Its hooks.
     pub hooks: Vec<String>,
-    /// Backends that came first and could not be used.
+    /// Backends that came first and could not be used; under the chosen one's name, hooks that it goes without.
     pub refused: Vec<Refused>,
     /// Kernel release.
     pub kernel: String,

@@ -51,6 +51,10 @@ pub fn plan(session: &Session) -> Plan {
             .refused()
             .iter()
             .map(|(backend, reason)| Refused { backend: backend.name().to_owned(), reason: reason.clone() })
+            .chain(session.without().map(|(hook, why)| Refused {
+                backend: session.backend().name().to_owned(),
+                reason: format!("without `{}` ({}): {why}", hook.program, hook.purpose),
+            }))
             .collect(),
         kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
             .map_or_else(|_| String::new(), |text| text.trim().to_owned()),

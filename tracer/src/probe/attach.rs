@@ -23,6 +23,9 @@ pub(super) enum Link {
     Probe(aya::programs::kprobe::KProbeLink),
 }
 
+/// A program that is not attached, and why.
+pub(super) type Without = (&'static str, String);
+
 /// The kernel's types, as aya has them.
 pub(super) fn types() -> Result<Btf, ProbeError> {
     Btf::from_sys_fs().map_err(|error| ProbeError::Load(Box::new(error.into())))
@@ -68,8 +71,8 @@ fn load(name: &str, program: &mut Program, place: Place, btf: &Btf) -> Result<()
     }
 }
 
-/// Loads and attaches these hooks. Gives the links and the names of places where optional ones could not go.
-pub(super) fn attach(ebpf: &mut Ebpf, btf: &Btf, hooks: &[Hook]) -> Result<(Vec<Link>, Vec<&'static str>), ProbeError> {
+/// Loads and attaches these hooks. Gives the links, and the programs of optional hooks that could not be attached with the reason.
+pub(super) fn attach(ebpf: &mut Ebpf, btf: &Btf, hooks: &[Hook]) -> Result<(Vec<Link>, Vec<Without>), ProbeError> {
     let mut links = Vec::new();
     let mut without = Vec::new();
     let mut together = !hooks.first().is_some_and(|hook| hook.place == Place::Tracepoint);
@@ -80,7 +83,7 @@ pub(super) fn attach(ebpf: &mut Ebpf, btf: &Btf, hooks: &[Hook]) -> Result<(Vec<
         match attach_one(ebpf, btf, hook) {
             Ok(link) => links.push(link),
             Err(error) if hook.needed => return Err(error),
-            Err(_) => without.push(hook.program),
+            Err(error) => without.push((hook.program, error.to_string())),
         }
         // Where functions can't be hooked the first of them says so, and nothing more is loaded in vain.
         if std::mem::take(&mut together) {

@@ -26,14 +26,15 @@ impl Choice {
     /// What to try, in this order.
     pub(super) fn candidates(self) -> Vec<Backend> {
         match self {
-            Self::Auto => in_order(preemption::inside_of_programs()),
+            Self::Auto => in_order(preemption::inside_of_programs() && preemption::skipped_probes_are_counted()),
             Self::Only(backend) => vec![backend],
         }
     }
 }
 
 /// Cheapest for others first; but where tasks are preempted inside of trampolines, which are skipped for others then, the probes,
-/// inside of which none is preempted, go before them: a count that is right is worth more than one that is cheap.
+/// inside of which none is preempted, go before them: a count that is right is worth more than one that is cheap. Only where the kernel
+/// counts the probes that it skips for its own reasons: what is not told is worse than what is missed.
 fn in_order(preempted: bool) -> Vec<Backend> {
     let mut all = Backend::ALL.to_vec();
     if preempted {

@@ -1,7 +1,10 @@
 //! What this kernel allows, found out by trying.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
+use aya::{programs::ProgramType, sys::is_program_supported};
+use caps::Capability;
+use fdtide_abi::{OFFSET_NONE, Offsets};
 use serde::Serialize;
 
 use super::{
@@ -68,27 +71,88 @@ impl Finding {
 #[must_use]
 pub fn examine(options: &LoadOptions) -> Examination {
     let mut findings = vec![release(), btf(&options.btf)];
-    findings.extend(functions(&options.btf));
-    let mut usable = Vec::new();
-    for backend in Backend::ALL.iter().copied() {
-        let finding = match Session::open(Choice::Only(backend), options) {
-            Ok(session) => {
-                let attached = session.attached().len();
-                usable.push(backend);
-                let text = format!("{attached} hooks attached, self-test passed; {}", backend.cost_to_others());
-                Finding::new(backend.name(), State::Yes, text)
-            }
-            Err(error) => Finding::new(backend.name(), State::No, chain(&error)),
-        };
-        findings.push(finding);
-    }
-    findings.extend([namespace(), capabilities(), memlock(), lockdown(), modules(), preemption()]);
-    let chosen = Choice::Auto.candidates().into_iter().find(|backend| usable.contains(backend));
+    findings.extend(PROGRAM_TYPES.map(|(name, kind)| program_type(name, kind)));
+    let trials: Vec<_> = Backend::ALL.iter().map(|backend| Trial::of(*backend, options)).collect();
+    findings.extend(trials.iter().map(Trial::finding));
+    findings.extend(functions(&options.btf, &trials));
+    findings.extend([namespace(), capabilities()]);
+    findings.extend(OF_OTHERS.map(|(capability, without)| of_others(capability, without)));
+    findings.extend([memlock(), lockdown(), modules(), preemption()]);
+    let usable = |backend: &Backend| trials.iter().any(|trial| trial.backend == *backend && trial.refusal.is_none());
+    let chosen = Choice::Auto.candidates().into_iter().find(usable);
     Examination {
         schema: "fdtide.doctor/1",
         backend: chosen.map(Backend::name),
         cost_to_others: chosen.map(Backend::cost_to_others),
         findings,
+    }
+}
+
+/// Kinds of program that backends are made of.
+const PROGRAM_TYPES: [(&str, ProgramType); 2] =
+    [("tracing programs", ProgramType::Tracing), ("probe programs", ProgramType::KProbe)];
+
+/// Whether the kernel takes a program of this kind, by giving it an empty one.
+fn program_type(name: &str, kind: ProgramType) -> Finding {
+    match is_program_supported(kind) {
+        Ok(true) => Finding::new(name, State::Yes, "loaded one"),
+        Ok(false) => Finding::new(name, State::No, "the kernel does not know them").advise(match kind {
+            ProgramType::KProbe => "CONFIG_KPROBES and CONFIG_BPF_EVENTS bring them; the other backends do without",
+            _ => "use Linux 6.1 or later, built with CONFIG_DEBUG_INFO_BTF",
+        }),
+        Err(error) => Finding::new(name, State::Unknown, format!("can't be tried: {}", chain(&error)))
+            .advise("run as root, or give the binary CAP_BPF and CAP_PERFMON"),
+    }
+}
+
+/// A backend, loaded and attached for a moment.
+struct Trial {
+    backend: Backend,
+    /// Programs that were attached.
+    attached: Vec<&'static str>,
+    /// Hooks that it can do without and that were not, and why.
+    without: Vec<(&'static str, String)>,
+    refusal: Option<String>,
+}
+
+impl Trial {
+    fn of(backend: Backend, options: &LoadOptions) -> Self {
+        match Session::open(Choice::Only(backend), options) {
+            Ok(session) => Self {
+                backend,
+                attached: session.attached(),
+                without: session.without().map(|(hook, why)| (hook.program, why.to_owned())).collect(),
+                refusal: None,
+            },
+            Err(error) => Self { backend, attached: Vec::new(), without: Vec::new(), refusal: Some(chain(&error)) },
+        }
+    }
+
+    fn finding(&self) -> Finding {
+        if let Some(why) = &self.refusal {
+            return Finding::new(self.backend.name(), State::No, why.clone()).advise(match self.backend {
+                Backend::Fentry => {
+                    "needs trampolines (CONFIG_FUNCTION_TRACER) and leave to use them; kprobe or syscall does without"
+                }
+                Backend::Kprobe => "needs CONFIG_KPROBES and leave to use them; fentry or syscall does without",
+                Backend::Syscall => "needs Linux 6.1 or later with BTF, and the rights below",
+            });
+        }
+        let text =
+            format!("{} hooks attached, self-test passed; {}", self.attached.len(), self.backend.cost_to_others());
+        let without = self.without.iter().map(|(program, why)| format!("; without {program}: {why}"));
+        Finding::new(self.backend.name(), State::Yes, text + &without.collect::<String>())
+    }
+
+    /// What became of this hook: attached, not, or not tried.
+    fn hook(&self, program: &str) -> &'static str {
+        if self.attached.contains(&program) {
+            "attached by"
+        } else if self.refusal.is_some() {
+            "not tried by"
+        } else {
+            "refused to"
+        }
     }
 }
 
@@ -124,34 +188,47 @@ fn btf(path: &Path) -> Finding {
         offsets::resolve(&types).map_err(|error| error.to_string())
     });
     match found {
-        Ok(_) => Finding::new("BTF", State::Yes, format!("{shown}, every member found")),
+        Ok(offsets) => {
+            let absent = Offsets::WISHES.iter().filter(|wish| (wish.get)(&offsets) == OFFSET_NONE);
+            let absent: Vec<_> = absent.map(|wish| format!("{}.{}", wish.strukt, wish.path)).collect();
+            let found = format!("{shown}, {} members found", Offsets::WISHES.len() - absent.len());
+            if absent.is_empty() {
+                return Finding::new("BTF", State::Yes, found);
+            }
+            Finding::new("BTF", State::Yes, format!("{found}; not there: {}", absent.join(", ")))
+                .advise("counts do without these; what a census shows of names and sockets may lack something")
+        }
         Err(error) => Finding::new("BTF", State::No, error).advise("use Linux 6.1 or later"),
     }
 }
 
-/// Functions and tracepoints that backends want, and whether BTF lists them.
-fn functions(path: &Path) -> Option<Finding> {
-    let bytes = fs::read(path).ok()?;
-    let types = Btf::parse(&bytes).ok()?;
-    let mut missing = Vec::new();
-    for hook in LIFECYCLE.iter().chain(Backend::ALL.iter().flat_map(|backend| backend.hooks())) {
-        let there = match hook.place {
-            Place::Tracepoint => types.has_typedef(&format!("btf_trace_{}", hook.program)),
-            Place::Walk => types.has_function("bpf_iter_task"),
+/// Functions and tracepoints that backends want: whether BTF lists them, and what became of the hooks on them.
+fn functions(path: &Path, trials: &[Trial]) -> Vec<Finding> {
+    let Some(bytes) = fs::read(path).ok() else { return Vec::new() };
+    let Ok(types) = Btf::parse(&bytes) else { return Vec::new() };
+    let mut rows: BTreeMap<&str, (bool, Vec<String>)> = BTreeMap::new();
+    let hooks = trials.iter().flat_map(|trial| trial.backend.hooks().iter().map(move |hook| (Some(trial), hook)));
+    for (trial, hook) in LIFECYCLE.iter().map(|hook| (None, hook)).chain(hooks) {
+        let (name, there) = match hook.place {
+            Place::Tracepoint => (hook.program, types.has_typedef(&format!("btf_trace_{}", hook.program))),
+            Place::Walk => ("bpf_iter_task", types.has_function("bpf_iter_task")),
             Place::Exit(names) | Place::Probe(names) | Place::ReturnProbe(names) => {
-                names.iter().any(|name| types.has_function(name))
+                let found = names.iter().find(|name| types.has_function(name));
+                (*found.or(names.first()).unwrap_or(&hook.program), found.is_some())
             }
         };
-        if !there {
-            missing.push(format!("{} ({})", hook.program, hook.purpose));
-        }
+        let row = rows.entry(name).or_insert((there, Vec::new()));
+        let told = trial.map(|trial| format!("{} {}", trial.hook(hook.program), trial.backend.name()));
+        row.1.extend(told.filter(|told| !row.1.contains(told)));
     }
-    missing.dedup();
-    Some(if missing.is_empty() {
-        Finding::new("functions", State::Yes, "every function and tracepoint of every backend is in BTF")
-    } else {
-        Finding::new("functions", State::No, format!("not in BTF: {}", missing.join(", ")))
-    })
+    let finding = |(name, (there, told)): (&str, (bool, Vec<String>))| {
+        let place = if there { "in BTF" } else { "not in BTF" };
+        let state = if there { State::Yes } else { State::No };
+        let finding =
+            Finding::new(name, state, [place.to_owned()].into_iter().chain(told).collect::<Vec<_>>().join(", "));
+        if there { finding } else { finding.advise("the kernel was built without it, or has it under another name") }
+    };
+    rows.into_iter().map(finding).collect()
 }
 
 /// Processes must have the same ids here as in the kernel.
@@ -175,6 +252,21 @@ fn capabilities() -> Finding {
         .advise("run as root, or give the binary CAP_BPF and CAP_PERFMON")
 }
 
+/// What is needed beside to trace processes of others.
+const OF_OTHERS: [(Capability, &str); 2] = [
+    (Capability::CAP_SYS_PTRACE, "whose program a process of another user is, and its stacks' files"),
+    (Capability::CAP_DAC_READ_SEARCH, "names of containers, which are in files of root's"),
+];
+
+fn of_others(capability: Capability, without: &str) -> Finding {
+    let name = capability.to_string();
+    if privileges::effective().contains(&capability) {
+        return Finding::new(&name, State::Yes, "held");
+    }
+    Finding::new(&name, State::No, format!("missing; can't be read: {without}"))
+        .advise("give it to find processes of other users by name, program or container")
+}
+
 /// Kernels before 5.11 count map memory against this limit; later ones against the memory cgroup.
 fn memlock() -> Finding {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -190,14 +282,16 @@ fn lockdown() -> Finding {
         Some(text) if text.contains("[confidentiality]") => Finding::new("lockdown", State::No, text)
             .advise("confidentiality forbids reading kernel memory: use integrity or none"),
         Some(text) => Finding::new("lockdown", State::Yes, text),
-        None => Finding::new("lockdown", State::Unknown, "can't be read; securityfs is not mounted, or there is none"),
+        None => Finding::new("lockdown", State::Unknown, "can't be read; securityfs is not mounted, or there is none")
+            .advise("mount -t securityfs none /sys/kernel/security, to know"),
     }
 }
 
 fn modules() -> Finding {
     match read("/sys/kernel/security/lsm") {
         Some(text) => Finding::new("security modules", State::Yes, text),
-        None => Finding::new("security modules", State::Unknown, "can't be read"),
+        None => Finding::new("security modules", State::Unknown, "can't be read")
+            .advise("mount -t securityfs none /sys/kernel/security, to know"),
     }
 }
 
@@ -207,7 +301,12 @@ fn preemption() -> Finding {
             "preemption",
             State::Yes,
             format!(
-                "{models}: also inside of trampolines, which are skipped for others then, so that kprobe goes before fentry"
+                "{models}: also inside of trampolines, which are skipped for others then; {}",
+                if preemption::skipped_probes_are_counted() {
+                    "kprobe goes before fentry"
+                } else {
+                    "fentry goes first all the same, as this kernel does not count the probes that it skips"
+                }
             ),
         ),
         Some(models) => Finding::new("preemption", State::Yes, models),
@@ -218,7 +317,7 @@ fn preemption() -> Finding {
                 || "none built in".to_owned(),
                 |word| format!("{word} built in; the mode in force can't be read"),
             );
-            Finding::new("preemption", State::Unknown, text)
+            Finding::new("preemption", State::Unknown, text).advise("mount -t debugfs none /sys/kernel/debug, to know")
         }
     }
 }

@@ -150,7 +150,7 @@ impl Backend {
     #[must_use]
     pub const fn cost_to_others(self) -> &'static str {
         match self {
-            Backend::Fentry => "a few nanoseconds on each descriptor call of every process, nothing on other syscalls",
+            Backend::Fentry => "a trampoline on each descriptor call of every process, nothing on other syscalls",
             Backend::Kprobe => "a probe on each descriptor call of every process, nothing on other syscalls",
             Backend::Syscall => "about 95 ns on every syscall of every process while attached",
         }

@@ -15,13 +15,14 @@ use fdtide_abi::{
 };
 
 use super::{
-    attach::{self, Link},
+    attach::{self, Link, Without},
     backend::Choice,
     backlog::Backlog,
     error::ProbeError,
-    hooks::{Backend, Hook, LIFECYCLE, WALK},
+    hooks::{Backend, Hook, LIFECYCLE, Place, WALK},
     load::{self, LoadOptions, Wire},
-    misses, selftest,
+    misses::{self, ProbeLink},
+    selftest,
     targets::Follow,
 };
 use crate::{memory, procfs};
@@ -34,13 +35,15 @@ pub struct Session {
     pub(super) ebpf: Ebpf,
     lifecycle: Vec<Link>,
     triggers: Vec<Link>,
+    /// The probes among them.
+    probes: Vec<ProbeLink>,
     ring: RingBuf<MapData>,
     backlog: Backlog,
     /// Single installs and closes, where they were asked for.
     slots: Option<RingBuf<MapData>>,
     pub(super) offsets: Offsets,
     backend: Backend,
-    without: Vec<&'static str>,
+    without: Vec<Without>,
     refused: Vec<(Backend, String)>,
     missed: u64,
     /// What the kernel program was last told to catch.
@@ -112,6 +115,7 @@ impl Session {
             ebpf,
             lifecycle,
             triggers: Vec::new(),
+            probes: Vec::new(),
             ring,
             backlog: Backlog::default(),
             offsets,
@@ -145,11 +149,13 @@ impl Session {
         self.backend = backend;
         let (triggers, without) = attach::attach(&mut self.ebpf, btf, backend.hooks())?;
         self.triggers = triggers;
+        self.probes = misses::probe_links(&self.identities(backend));
         self.without = without;
         let proven = selftest::run(self);
         // What the test's child did is nobody's business.
         while self.drain(|_| {}) {}
         if proven.is_err() {
+            self.probes.clear();
             self.triggers.clear();
         }
         proven
@@ -171,7 +177,13 @@ impl Session {
     #[must_use]
     pub fn attached(&self) -> Vec<&'static str> {
         let all = LIFECYCLE.iter().chain(self.backend.hooks()).map(|hook| hook.program);
-        all.filter(|program| !self.without.contains(program)).collect()
+        all.filter(|program| self.without.iter().all(|(without, _)| without != program)).collect()
+    }
+
+    /// Hooks of the backend that it can do without and that could not be attached, and why.
+    pub fn without(&self) -> impl Iterator<Item = (&'static Hook, &str)> {
+        let hook = |program| self.backend.hooks().iter().find(move |hook| hook.program == program);
+        self.without.iter().filter_map(move |(program, why)| Some((hook(*program)?, why.as_str())))
     }
 
     /// Looks whether runs of a hook were missed since the last call; if so, looks at every table again. Gives how many.
@@ -195,7 +207,17 @@ impl Session {
             let program = self.ebpf.program(name)?;
             misses::of_program(program.fd().ok()?.as_fd())
         };
-        self.attached().into_iter().map(|name| (name, of(name).unwrap_or(0))).collect()
+        let probes =
+            |name| self.probes.iter().filter(move |link| link.program == name).map(misses::of_link).sum::<u64>();
+        self.attached().into_iter().map(|name| (name, of(name).unwrap_or(0) + probes(name))).collect()
+    }
+
+    /// The backend's loaded probes, by the kernel's identities.
+    fn identities(&self, backend: Backend) -> Vec<(u32, &'static str)> {
+        let probes =
+            backend.hooks().iter().filter(|hook| matches!(hook.place, Place::Probe(_) | Place::ReturnProbe(_)));
+        let id = |name| self.ebpf.program(name)?.info().ok().map(|info| info.id());
+        probes.filter_map(|hook| Some((id(hook.program)?, hook.program))).collect()
     }
 
     /// Descriptors of a traced process now; None if it has no table that is followed.

@@ -8,6 +8,7 @@ mod support;
 
 mod attach;
 mod compare;
+mod doctor;
 mod exit;
 mod gate;
 mod inherit;

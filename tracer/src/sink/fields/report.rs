@@ -36,12 +36,12 @@ pub(super) const PLAN: Section = Section {
 &[
             field("plan.backend", "text", "Way of hooking that was chosen.").titled("backend", "backend"),
             field("plan.hooks[]", "text", "Places hooked."),
-            field("plan.refused[].backend", "text", "A way of hooking that would have come first."),
+            field("plan.refused[].backend", "text", "A way of hooking that would have come first; or the one chosen, of which a hook could not be attached."),
             field("plan.refused[].reason", "text", "Why it could not be used."),
             field("plan.kernel", "text", "Kernel release.").titled("kernel", "kernel"),
             field("plan.version", "text", "Version of fdtide."),
             field("plan.self_test", "text", "Result of the self-test in a scratch child; `null` if there was none."),
-            field("plan.cost", "text", "What the hooks cost others on this machine; `null` if not measured.").titled("cost to others", "cost"),
+            field("plan.cost", "text", "What the hooks cost processes that are not traced, in words; docs/overhead.md has what was measured.").titled("cost to others", "cost"),
             field(
                 "loss.lost",
                 "records",
