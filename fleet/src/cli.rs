@@ -2,8 +2,9 @@
 
 use std::{
     ffi::OsString,
-    fs::File,
+    fs::OpenOptions,
     io::{self, BufWriter, IsTerminal as _, Write},
+    os::unix::fs::OpenOptionsExt as _,
     process::ExitCode,
 };
 
@@ -109,7 +110,12 @@ async fn write(args: &Args, engine: &Engine, sql: &str, name: &str, coverage: &C
 
 fn output(args: &Args) -> Result<Box<dyn Write>, Error> {
     Ok(match &args.output {
-        Some(path) => Box::new(BufWriter::new(File::create(path).map_err(|error| named(error, path))?)),
+        Some(path) => {
+            let mut options = OpenOptions::new();
+            // Its owner's alone, as what it was made of; one that is there keeps its mode.
+            let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+            Box::new(BufWriter::new(file.map_err(|error| named(error, path))?))
+        }
         None if io::stdout().is_terminal() => Box::new(io::stdout()),
         None => Box::new(BufWriter::new(io::stdout())),
     })
