@@ -15,6 +15,14 @@ const LONGEST: u64 = 4 << 20;
 /// Names kept; more containers than a machine runs at a time.
 const KEPT: usize = 4096;
 
+/// Where podman lists its containers: those that stay, those of `--rm`, and of those too where its storage is transient
+/// (containers/storage, `newContainerStore`, v1.59).
+const PODMAN: [&str; 3] = [
+    "var/lib/containers/storage/overlay-containers/containers.json",
+    "var/lib/containers/storage/overlay-containers/volatile-containers.json",
+    "run/containers/storage/overlay-containers/volatile-containers.json",
+];
+
 /// Looks names up, each container's once.
 #[derive(Clone, Debug)]
 pub struct Names {
@@ -77,9 +85,12 @@ fn docker(root: &Path, id: &str) -> Option<Name> {
 }
 
 fn podman(root: &Path, id: &str) -> Option<Name> {
-    let all = json(&root.join("var/lib/containers/storage/overlay-containers/containers.json"))?;
-    let own = all.as_array()?.iter().find(|entry| text(entry, "id") == Some(id))?;
-    own.get("names")?.get(0)?.as_str().map(Name::from)
+    let listed = |list: &str| {
+        let all = json(&root.join(list))?;
+        let own = all.as_array()?.iter().find(|entry| text(entry, "id") == Some(id))?;
+        own.get("names")?.get(0)?.as_str().map(Name::from)
+    };
+    PODMAN.into_iter().find_map(listed)
 }
 
 fn crio(root: &Path, id: &str) -> Option<Name> {
@@ -138,6 +149,17 @@ mod tests {
         assert_eq!(name(&machine, "cri-o").as_deref(), Some("prod/web-1/nginx"));
         assert_eq!(name(&machine, "containerd").as_deref(), Some("db"));
         assert_eq!(name(&machine, "lxc"), None);
+    }
+
+    #[test]
+    fn containers_of_podman_that_go_with_their_end_have_lists_of_their_own() {
+        for list in PODMAN {
+            let machine = Machine::new();
+            // The list of the others is there too, as it always is.
+            machine.write(PODMAN[0], r#"[{"id":"0","names":["no"]}]"#);
+            machine.write(list, &format!(r#"[{{"id":"{A}","names":["once"]}}]"#));
+            assert_eq!(name(&machine, "podman").as_deref(), Some("once"), "{list}");
+        }
     }
 
     #[test]
