@@ -27,7 +27,7 @@ use crate::{
     probe::{Backend, Choice, LoadOptions, Occasion, Session, privileges, session::boot_ns},
     record::{Depth, Input, Start, Tap},
     sink,
-    target::{Selector, Targets},
+    target::{Added, Selector, Targets},
     tui::Status,
 };
 
@@ -187,15 +187,15 @@ impl Trace {
         Ok(())
     }
 
-    /// One more target. Gives how many processes it means now.
-    pub(super) fn add(&mut self, selector: Selector) -> anyhow::Result<usize> {
-        let found = self.targets.add(&mut self.session, selector)?;
+    /// One more target.
+    pub(super) fn add(&mut self, selector: Selector) -> anyhow::Result<Added> {
+        let added = self.targets.add(&mut self.session, selector)?;
         if let Some(pid) = self.targets.first() {
             self.count_oom_kills(pid);
         }
         self.deserted = false;
         self.take()?;
-        Ok(found)
+        Ok(added)
     }
 
     /// One target fewer. Gives how many processes are traced no longer.

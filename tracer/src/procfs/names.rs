@@ -16,7 +16,7 @@ const LONGEST: u64 = 4 << 20;
 const KEPT: usize = 4096;
 
 /// Where podman lists its containers: those that stay, those of `--rm`, and of those too where its storage is transient
-/// (containers/storage, `newContainerStore`, v1.59).
+/// (`newContainerStore`, containers.go, containers/storage).
 const PODMAN: [&str; 3] = [
     "var/lib/containers/storage/overlay-containers/containers.json",
     "var/lib/containers/storage/overlay-containers/volatile-containers.json",

@@ -10,15 +10,27 @@ use crate::{
     procfs::Facts,
 };
 
+/// What came of one more selector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Processes that it means and that are traced now.
+    pub processes: usize,
+    /// It was in force already, and nothing has changed.
+    pub already: bool,
+    /// Who else may have been meant, in sentences.
+    pub doubts: Vec<String>,
+}
+
 impl Targets {
-    /// One more selector. Gives how many processes fit it now.
+    /// One more selector.
     ///
     /// # Errors
     ///
     /// As [`Self::begin`]; if an id fits nobody, too. The selectors are as before then.
-    pub fn add(&mut self, session: &mut Session, selector: Selector) -> Result<usize, TargetError> {
-        if self.selectors().any(|known| *known == selector) {
-            return Ok(0);
+    pub fn add(&mut self, session: &mut Session, selector: Selector) -> Result<Added, TargetError> {
+        if let Some(wish) = self.wishes.iter().find(|wish| wish.selector == selector).cloned() {
+            let processes = self.traced(session, &wish)?;
+            return Ok(Added { processes, already: true, doubts: Vec::new() });
         }
         let only = [selector.clone()];
         let found = scan(&self.root, &only, &mut self.names, self.own)?;
@@ -33,7 +45,20 @@ impl Targets {
             self.wishes.pop();
             self.tell(session)?;
         }
-        added.map(|()| pids.len())
+        added.map(|()| Added { processes: pids.len(), already: false, doubts: found.doubts })
+    }
+
+    /// How many processes a selector in force means that are traced now.
+    fn traced(&mut self, session: &Session, wish: &Wish) -> Result<usize, TargetError> {
+        let pids: Vec<u32> = match wish.selector {
+            // The one that it meant then, and no later one of the same id.
+            Selector::Pid(_) => wish.pid.into_iter().collect(),
+            _ => scan(&self.root, std::slice::from_ref(&wish.selector), &mut self.names, self.own)?
+                .pids()
+                .into_iter()
+                .collect(),
+        };
+        Ok(pids.len() - session.untraced(&pids)?.len())
     }
 
     /// One selector fewer: what no other one fits is traced no longer. Gives how many processes that were.

@@ -13,6 +13,7 @@ mod sift;
 mod targets;
 pub mod user;
 
+pub use change::Added;
 pub use error::TargetError;
 pub use scan::{Found, nobody, scan};
 pub use selector::{Kernel, Selector};

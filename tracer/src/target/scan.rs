@@ -1,6 +1,9 @@
 //! Who is there now.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use super::{Selector, TargetError};
 use crate::{
@@ -13,6 +16,8 @@ use crate::{
 pub struct Found {
     /// For each selector the processes that it fits, lowest id first.
     pub by: Vec<Vec<u32>>,
+    /// Ids that others have too, inside of their PID namespaces: who is traced and who else may be meant, in sentences.
+    pub doubts: Vec<String>,
 }
 
 impl Found {
@@ -33,6 +38,8 @@ impl Found {
 
 /// Names suggested instead of one that nobody has.
 const NEAR: usize = 3;
+/// Processes listed of those that have an id inside.
+const LISTED: usize = 8;
 /// How like a name must be, of 1.
 const ALIKE: f64 = 0.75;
 
@@ -43,7 +50,7 @@ const ALIKE: f64 = 0.75;
 /// When processes can't be listed, when a process id means several, or fdtide itself.
 pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) -> Result<Found, TargetError> {
     let pids = procfs::pids(root).map_err(TargetError::List)?;
-    let mut found = Found { by: vec![Vec::new(); selectors.len()] };
+    let mut found = Found { by: vec![Vec::new(); selectors.len()], doubts: Vec::new() };
     let rest: Vec<(usize, &Selector)> =
         selectors.iter().enumerate().filter(|(_, selector)| !matches!(selector, Selector::Pid(_))).collect();
     if !rest.is_empty() {
@@ -60,28 +67,47 @@ pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) ->
             }
         }
     }
-    for (at, selector) in selectors.iter().enumerate() {
-        let Selector::Pid(pid) = selector else { continue };
-        if *pid == own {
-            return Err(TargetError::Own(own));
-        }
-        found.by[at].extend(by_pid(root, *pid, &pids, own)?);
+    if rest.len() < selectors.len() {
+        by_pid(root, selectors, &pids, own, &mut found)?;
     }
     Ok(found)
 }
 
-/// The process with this id; if there is none, or only a kernel thread, the one that has it in its own PID namespace.
-fn by_pid(root: &Path, pid: u32, pids: &[u32], own: u32) -> Result<Option<u32>, TargetError> {
-    if Stat::of(root, pid).is_some_and(|stat| stat.runs()) {
-        return Ok(Some(pid));
+/// For each id the process that has it; if there is none, or only a kernel thread, the one that has it in its own PID namespace.
+fn by_pid(root: &Path, selectors: &[Selector], pids: &[u32], own: u32, found: &mut Found) -> Result<(), TargetError> {
+    // Read once, however many ids are asked for.
+    let mut inside: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for other in pids.iter().copied().filter(|other| *other != own) {
+        // One that is the first in several namespaces is still one.
+        for inner in procfs::ns_pids(root, other).into_iter().skip(1).collect::<BTreeSet<u32>>() {
+            inside.entry(inner).or_default().push(other);
+        }
     }
-    let inside = |other: &u32| *other != own && procfs::ns_pids(root, *other).iter().skip(1).any(|inner| *inner == pid);
-    let inside: Vec<u32> = pids.iter().copied().filter(inside).collect();
-    match inside.as_slice() {
-        [] => Ok(None),
-        [only] => Ok(Some(*only)),
-        several => Err(TargetError::Ambiguous { pid, list: list(root, several) }),
+    for (at, selector) in selectors.iter().enumerate() {
+        let Selector::Pid(pid) = *selector else { continue };
+        if pid == own {
+            return Err(TargetError::Own(own));
+        }
+        let runs = |pid: &u32| Stat::of(root, *pid).is_some_and(|stat| stat.runs());
+        let outside = runs(&pid);
+        let inside = inside.get(&pid).into_iter().flatten().copied();
+        match inside.filter(|other| *other != pid && runs(other)).collect::<Vec<_>>().as_slice() {
+            [] if outside => found.by[at].push(pid),
+            [] => {}
+            others if outside => {
+                found.by[at].push(pid);
+                found.doubts.push(format!(
+                    "`{pid}` is taken for the id outside, of {}; inside of a PID namespace it is that of {}: if one of these is \
+                     meant, name it by its own id outside",
+                    list(root, &[pid]),
+                    list(root, others)
+                ));
+            }
+            [only] => found.by[at].push(*only),
+            several => return Err(TargetError::Ambiguous { pid, list: list(root, several) }),
+        }
     }
+    Ok(())
 }
 
 /// `4242 (sh in docker 3fa9c1d2e4b5), 4243 (sh)`.
@@ -91,7 +117,9 @@ fn list(root: &Path, pids: &[u32]) -> String {
         let place = |at: Container| format!(" in {} {}", at.runtime, at.short());
         format!("{pid} ({comm}{})", container_of(root, *pid).map_or_else(String::new, place))
     };
-    pids.iter().map(one).collect::<Vec<_>>().join(", ")
+    let mut all: Vec<String> = pids.iter().take(LISTED).map(one).collect();
+    all.extend(pids.len().checked_sub(LISTED + 1).map(|more| format!("{} more", more + 1)));
+    all.join(", ")
 }
 
 /// The error for selectors that nobody fits.
@@ -173,15 +201,27 @@ mod tests {
         let machine = machine();
         let cgroup = format!("0::/docker/{A}\n");
         machine.process(Made { pid: 50, ns_pids: &[1], cgroup: &cgroup, comm: "nginx", ..Made::default() });
-        machine.process(Made { pid: 51, ns_pids: &[7], cgroup: &cgroup, ..Made::default() });
+        machine.process(Made { pid: 51, ns_pids: &[7, 7], cgroup: &cgroup, ..Made::default() });
         assert_eq!(look(&machine, &["pid:7"]).unwrap().pids(), [51].into());
         assert_eq!(look(&machine, &["pid:1"]).unwrap().pids(), [50].into());
+        // One that has ended has no number any more.
+        machine.process(Made { pid: 52, ns_pids: &[7], state: 'Z', ..Made::default() });
+        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids(), [51].into());
         // The same number outside comes first.
-        machine.process(Made { pid: 7, ..Made::default() });
-        assert_eq!(look(&machine, &["pid:7"]).unwrap().pids(), [7].into());
+        machine.process(Made { pid: 7, comm: "cron", ns_pids: &[7], ..Made::default() });
+        let found = look(&machine, &["pid:10", "pid:7"]).unwrap();
+        assert_eq!((found.pids(), found.doubts.len()), ([7, 10].into(), 1));
+        // And who else may be meant is told.
+        assert!(found.doubts[0].contains("id outside, of 7 (cron); "), "{:?}", found.doubts);
+        assert!(found.doubts[0].contains("that of 51 (init in docker 3fa9c1d2e4b5): "), "{:?}", found.doubts);
         machine.process(Made { pid: 60, comm: "sh", ns_pids: &[1], ..Made::default() });
         let told = look(&machine, &["pid:1"]).unwrap_err().to_string();
         assert!(told.contains("50 (nginx in docker 3fa9c1d2e4b5), 60 (sh)"), "{told}");
+        for pid in 70..78 {
+            machine.process(Made { pid, comm: "sh", ns_pids: &[1], ..Made::default() });
+        }
+        let told = look(&machine, &["pid:1"]).unwrap_err().to_string();
+        assert!(told.contains("75 (sh), 2 more; "), "eight and no more are listed: {told}");
         assert!(matches!(look(&machine, &["pid:99"]), Err(TargetError::Own(99))));
     }
 

@@ -153,6 +153,7 @@ impl Targets {
             .collect();
         let found = scan(&self.root, &selectors, &mut self.names, self.own)?;
         if first {
+            found.doubts.iter().for_each(|doubt| log::warn!("{doubt}"));
             if !self.follow_new && !found.pids().is_empty() {
                 self.unmet(&found)
                     .iter()

@@ -145,8 +145,13 @@ fn a_selector_that_is_taken_back_lets_go_what_no_other_one_fits() {
     assert!(again.to_string().contains(&only), "{again}");
     // And back again, while the other one is traced.
     let pid = format!("pid:{one}");
-    assert_eq!(trace.targets.add(&mut trace.session, selector(&pid)).expect("it is there"), 1);
+    let added = trace.targets.add(&mut trace.session, selector(&pid)).expect("it is there");
+    assert_eq!((added.processes, added.already), (1, false));
     assert_eq!(trace.tables().len(), 2);
+    // Once more changes nothing, and tells who is traced.
+    let again = trace.targets.add(&mut trace.session, selector(&pid)).expect("it is known");
+    assert_eq!((again.processes, again.already), (1, true));
+    assert_eq!((trace.tables().len(), trace.targets.selectors().count()), (2, 2));
     assert!(trace.targets.add(&mut trace.session, selector("name:nobody-is-called-this")).is_err());
     assert_eq!(trace.targets.selectors().count(), 2);
 }

@@ -24,7 +24,7 @@ use crate::{
     pipeline,
     probe::Occasion,
     sink::text::words::count,
-    target::Selector,
+    target::{Added, Selector},
 };
 
 /// What fails is tried again after this long,
@@ -152,9 +152,19 @@ impl Service {
     /// Follows this from now on.
     pub(super) fn add(&mut self, selector: Selector) -> anyhow::Result<String> {
         let name = selector.to_string();
-        let found = self.trace.add(selector)?;
-        let told = format!("following `{name}`: {} now", count(found as u64, "process"));
+        let Added { processes, already, doubts } = self.trace.add(selector)?;
+        let now = count(processes as u64, "process");
+        let mut told = if already {
+            format!("`{name}` is followed already: {now} now")
+        } else {
+            format!("following `{name}`: {now} now")
+        };
         tracing::info!("{told}");
+        for doubt in doubts {
+            tracing::warn!("{doubt}");
+            // Who asked may not see the log.
+            told.push_str(&format!("; {doubt}"));
+        }
         Ok(told)
     }
 
