@@ -13,7 +13,7 @@ use super::timeline::{Timeline, Track};
 const BOX: (f64, f64) = (1000.0, 200.0);
 /// Columns that points share.
 const COLUMNS: usize = 1000;
-/// Failures, and marks, drawn with a sign of their own.
+/// Failures, and marks, drawn with a sign of their own: of marks the last ones, since the report is read for what came of them.
 const SIGNS: usize = 40;
 
 /// A chart, ready to be put into the page.
@@ -129,7 +129,9 @@ impl Chart {
                 self.failures.push((place, text));
             }
         }
-        for row in report.marks.iter().filter(|row| row.at_ns >= report.anchor.boot_ns).take(SIGNS) {
+        let shown = report.marks.iter().filter(|row| row.at_ns >= report.anchor.boot_ns);
+        let before = shown.clone().count().saturating_sub(SIGNS);
+        for row in shown.skip(before) {
             let when = words::seconds(row.at_ns.saturating_sub(report.anchor.boot_ns));
             let text = format!("{}, at {when}", visible(&row.text.text()));
             self.marks.push((scale.x(row.at_ns) / BOX.0 * 100.0, text));
@@ -206,7 +208,7 @@ fn round_up(value: u64) -> u64 {
 mod tests {
     use super::super::timeline::{Peak, Point};
     use super::*;
-    use crate::model::testing::sample;
+    use crate::model::{report::MarkRow, testing::sample};
 
     #[test]
     fn every_change_is_drawn_and_many_share_a_column() {
@@ -220,6 +222,17 @@ mod tests {
         };
         assert_eq!(line(&track, &scale), "M0.0 200.0H500.0V100.0V0.0V180.0V180.0");
         assert_eq!(needles(&track, &scale), "M0.0 200.0V0.0");
+    }
+
+    #[test]
+    fn of_many_marks_the_last_ones_are_drawn() {
+        let mut report = sample::landlock();
+        let at_ns = |number: u64| report.anchor.boot_ns + number;
+        report.marks =
+            (0..50).map(|n| MarkRow { at_ns: at_ns(n), text: format!("deploy {n}").as_str().into() }).collect();
+        let chart = draw(&report, &Timeline::default(), &report.tables[0]);
+        assert_eq!(chart.marks.len(), SIGNS);
+        assert!(chart.marks[0].1.starts_with("deploy 10, ") && chart.marks[SIGNS - 1].1.starts_with("deploy 49, "));
     }
 
     #[test]
