@@ -11,7 +11,7 @@ mod tests;
 use serde::Serialize;
 
 use super::{config, control::message::Alerts as Counts};
-use crate::event::{CensusReason, Event};
+use crate::event::{CensusReason, Container, Event};
 use limiter::Limiter;
 use send::Senders;
 use watch::Watch;
@@ -31,6 +31,10 @@ pub struct Alert {
     pub at_ns: u64,
     /// First process of the table.
     pub pid: u32,
+    /// The same in its own PID namespace, where that is known.
+    pub ns_pid: Option<u32>,
+    /// The container that it is in; none for one in no container.
+    pub container: Option<Container>,
     /// Its name.
     pub comm: crate::event::Name,
     /// Identity of the table within the trace.

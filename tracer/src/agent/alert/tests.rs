@@ -12,11 +12,11 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, pki_type
 use super::*;
 use crate::{
     agent::config::{Headroom, Time, Webhook},
-    event::{Failure, Head},
+    event::{Failure, Head, Name, Place, Process, TableId},
     metrics::tls::provider,
     model::{
         Anchor,
-        testing::{EMFILE, head, mark, snapshot},
+        testing::{EMFILE, child, exit, head, mark, proc, process, snapshot},
     },
 };
 
@@ -79,6 +79,36 @@ fn a_failure_runs_its_command_once_with_the_facts_and_the_rest_is_held_back() {
     }
     // stdin, stdout, stderr, and the folder that `ls` reads.
     assert_eq!(read("fds").lines().count(), 4, "{}", read("fds"));
+}
+
+#[test]
+fn an_alert_tells_the_container_and_the_id_inside() {
+    let folder = tempfile::tempdir().unwrap();
+    let script =
+        "cat >> $0/stdin; env | grep -E '^FDTIDE_(NS_PID|CONTAINER)' | sort | tr '\\n' ' ' >> $0/env; echo >> $0/env";
+    let on_failure = shell(folder.path(), script);
+    let mut alerts = alerts(config::Alerts { on_failure, at_once: 1, ..config::Alerts::default() });
+    let id = "3fa9c1d2e4b53fa9c1d2e4b53fa9c1d2e4b53fa9c1d2e4b53fa9c1d2e4b53fa9";
+    let container = Container { runtime: "podman".to_owned(), id: Name::from(id), name: Some(Name::from("we\0b")) };
+    let first = Process { ns_pid: 1, ..process(500, 1, "init") };
+    let forked = Process { ns_pid: 7, ..child(501, 2, "worker", &first) };
+    alerts.event(&Event::Place(Box::new(Place { at_ns: 1, process: first.id, container })));
+    alerts.event(&proc(1, &first, 3));
+    alerts.event(&proc(2, &forked, 3));
+    // Its spawner has gone; where it is does not change by that.
+    alerts.event(&exit(3, &first, 0, head(1, 3).unused()));
+    alerts.event(&snapshot(4, Head { id: TableId(2), ..failing(1) }));
+    settle(&alerts, 1);
+    alerts.event(&proc(5, &process(502, 3, "cron"), 3));
+    alerts.event(&snapshot(6, Head { id: TableId(3), ..failing(1) }));
+    settle(&alerts, 2);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let told: Vec<Value> = read("stdin").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let places = told.iter().map(|told| (told["pid"].clone(), told["ns_pid"].clone(), told["container"].clone()));
+    let inside = serde_json::json!({"runtime": "podman", "id": id, "name": "we\0b"});
+    assert_eq!(places.collect::<Vec<_>>(), [(501.into(), 7.into(), inside), (502.into(), 502.into(), Value::Null)]);
+    let env = format!("FDTIDE_CONTAINER=web FDTIDE_CONTAINER_ID={id} FDTIDE_NS_PID=7 \nFDTIDE_NS_PID=502 \n");
+    assert_eq!(read("env"), env);
 }
 
 #[test]

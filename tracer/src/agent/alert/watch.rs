@@ -1,11 +1,11 @@
 //! What of the events is worth an alert.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::{Alert, Cause, SCHEMA};
 use crate::{
     agent::config::Headroom,
-    event::{Event, Head, Name, Process, Reason, TableId},
+    event::{Container, Event, Head, Name, ProcId, Process, Reason, TableId},
     model::{Anchor, rfc3339},
 };
 
@@ -19,25 +19,34 @@ pub(super) struct Watch {
     /// The last mark.
     pub mark: Option<String>,
     tables: HashMap<TableId, Known>,
+    /// Processes in containers.
+    containers: HashMap<ProcId, Arc<Container>>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     pid: u32,
+    ns_pid: Option<u32>,
     comm: Name,
+    container: Option<Arc<Container>>,
     failures: u64,
     near: bool,
 }
 
 impl Watch {
     pub fn new(host: String, anchor: Anchor, headroom: Option<Headroom>) -> Watch {
-        Watch { host, anchor, headroom, mark: None, tables: HashMap::new() }
+        Watch { host, anchor, headroom, mark: None, tables: HashMap::new(), containers: HashMap::new() }
     }
 
     /// What is to be told after this event.
     pub fn event(&mut self, event: &Event) -> Vec<Alert> {
         match event {
+            Event::Place(place) => {
+                self.containers.insert(place.process, Arc::new(place.container.clone()));
+                Vec::new()
+            }
             Event::Proc(proc) => {
+                self.inherit(&proc.process);
                 self.uses(&proc.process, proc.process.table);
                 Vec::new()
             }
@@ -52,6 +61,7 @@ impl Watch {
                 alerts
             }
             Event::Exit(ended) => {
+                self.containers.remove(&ended.process.id);
                 let Some(head) = &ended.table else { return Vec::new() };
                 let alerts = self.head(head, ended.at_ns);
                 if head.users == 0 {
@@ -67,6 +77,7 @@ impl Watch {
                 alerts
             }
             Event::Removed(removed) => {
+                self.containers.remove(&removed.process.id);
                 let Some(head) = &removed.table else { return Vec::new() };
                 let alerts = self.head(head, removed.at_ns);
                 if head.users == 0 {
@@ -74,7 +85,16 @@ impl Watch {
                 }
                 alerts
             }
-            Event::Place(_) | Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => Vec::new(),
+            Event::Census(_) | Event::Descriptor(_) | Event::Slot(_) | Event::Stack(_) => Vec::new(),
+        }
+    }
+
+    /// What was forked is where its spawner is, unless its own place was told before it.
+    fn inherit(&mut self, process: &Process) {
+        if !self.containers.contains_key(&process.id)
+            && let Some(container) = self.containers.get(&process.spawner.id).cloned()
+        {
+            self.containers.insert(process.id, container);
         }
     }
 
@@ -83,7 +103,8 @@ impl Watch {
         let Some(table) = table else { return };
         let known = self.tables.entry(table).or_default();
         if known.pid == 0 || known.pid == process.id.pid {
-            (known.pid, known.comm) = (process.id.pid, process.comm.clone());
+            (known.pid, known.ns_pid) = (process.id.pid, Some(process.ns_pid));
+            (known.comm, known.container) = (process.comm.clone(), self.containers.get(&process.id).cloned());
         }
     }
 
@@ -113,6 +134,7 @@ impl Watch {
     fn alert(&self, cause: Cause, head: &Head, at_ns: u64, failures: u64) -> Alert {
         let known = self.tables.get(&head.id);
         let (pid, comm) = known.map_or((head.owner, Name::default()), |known| (known.pid, known.comm.clone()));
+        let container = known.and_then(|known| known.container.as_deref().cloned());
         // The one that failed last; what came beyond the kinds that are kept apart has no name.
         let failure = head.failures.iter().max_by_key(|failure| failure.last_ns).filter(|_| cause == Cause::Failure);
         let (errno, syscall) = match failure {
@@ -137,6 +159,8 @@ impl Watch {
             at: rfc3339(self.anchor.wall_unix_ns + at_ns.saturating_sub(self.anchor.boot_ns)),
             at_ns,
             pid,
+            ns_pid: known.and_then(|known| known.ns_pid),
+            container,
             comm,
             table: head.id.0,
             live: head.live,

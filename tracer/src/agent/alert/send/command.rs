@@ -61,6 +61,13 @@ fn environment(alert: &Alert) -> Vec<(&'static str, String)> {
     ];
     let more = [("FDTIDE_ERRNO", &alert.errno), ("FDTIDE_SYSCALL", &alert.syscall), ("FDTIDE_MARK", &alert.mark)];
     all.extend(more.into_iter().filter_map(|(name, value)| value.clone().map(|value| (name, value))));
+    all.extend(alert.ns_pid.map(|pid| ("FDTIDE_NS_PID", pid.to_string())));
+    if let Some(container) = &alert.container {
+        let name = container.name.clone().unwrap_or_else(|| container.short());
+        let called = [("FDTIDE_CONTAINER", &name), ("FDTIDE_CONTAINER_ID", &container.id)];
+        // From a runtime's file: a name that no environment can hold must not keep the command from its start.
+        all.extend(called.map(|(variable, value)| (variable, value.text().replace('\0', ""))));
+    }
     all
 }
 
