@@ -77,7 +77,7 @@ fn of_kind<'a>(documents: &'a [Value], kind: &str) -> Result<&'a Value> {
     documents.iter().find(|one| one["kind"] == kind).with_context(|| format!("`{DAEMON_SET}` has no {kind}"))
 }
 
-/// A pod may do what the unit may.
+/// A pod may do what the unit may, and what systemd does for the unit before it starts: lower its niceness.
 fn same_capabilities(documents: &[Value]) -> Result<()> {
     let context = &of_kind(documents, "DaemonSet")?["spec"]["template"]["spec"]["containers"][0]["securityContext"];
     ensure!(context["capabilities"]["drop"] == serde_json::json!(["ALL"]), "the DaemonSet does not drop ALL");
@@ -86,8 +86,11 @@ fn same_capabilities(documents: &[Value]) -> Result<()> {
     let unit = sh::root()?.join("deploy/systemd/fdtide-agent.service");
     let unit = fs::read_to_string(unit).context("failed to read the unit")?;
     let line = unit.lines().find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
-    let given: BTreeSet<String> =
+    let mut given: BTreeSet<String> =
         line.context("the unit has no `CapabilityBoundingSet`")?.split_whitespace().map(str::to_owned).collect();
+    if unit.lines().any(|line| line.starts_with("Nice=-")) {
+        given.insert("CAP_SYS_NICE".to_owned());
+    }
     ensure!(added == given, "the DaemonSet has {added:?}, the unit {given:?}");
     Ok(())
 }
