@@ -75,27 +75,27 @@ impl Flight {
     }
 
     fn name(&mut self, file: tempfile::NamedTempFile, why: &str, at_ns: u64) -> io::Result<PathBuf> {
-        let began = self.start.anchor;
-        let wall_ns = began.wall_unix_ns + at_ns.saturating_sub(began.boot_ns);
-        let at: String = rfc3339(wall_ns).chars().filter(|c| !matches!(c, '-' | ':' | '.')).collect();
+        let at: String = rfc3339(self.wall_ns(at_ns)).chars().filter(|c| !matches!(c, '-' | ':' | '.')).collect();
         let path = self.folder.join(format!("fdtide-{at}-{why}.fdtide"));
         file.persist(&path).map_err(|error| error.error)?;
         self.dumps.push(path.clone());
-        self.prune(wall_ns);
+        self.prune(at_ns);
         Ok(path)
     }
 
-    /// Takes dumps away that are too old or too many, of earlier runs too.
-    pub fn prune(&mut self, wall_unix_ns: u64) {
+    /// Takes dumps away that are too old or too many, of earlier runs too, and the segments that killed runs have left.
+    pub(super) fn prune(&mut self, now_ns: u64) {
+        self.pruned_ns = Some(now_ns);
         if let Some(caps) = &self.keep.dumps {
-            prune::prune(&self.folder, &self.segments_folder, caps, wall_unix_ns);
+            prune::prune(&self.folder, &self.segments_folder, caps, self.wall_ns(now_ns));
             self.dumps.retain(|path| path.exists());
         }
     }
 
-    /// Keeps so much from now on.
+    /// Keeps so much from now on: what is beyond it goes with the next look.
     pub fn set_caps(&mut self, keep: super::Keep) {
         self.lookout.set(keep.triggers.clone());
+        self.pruned_ns = None;
         self.keep = keep;
     }
 

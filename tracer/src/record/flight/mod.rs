@@ -32,6 +32,8 @@ pub use prune::Caps;
 
 /// Segments that are kept of a full stretch.
 const PIECES: u64 = 8;
+/// Old dumps are looked for this often, nanoseconds: they become too old also where no other is written.
+const PRUNE_NS: u64 = 3_600_000_000_000;
 
 /// What to keep, and what to dump it for.
 #[derive(Clone, Debug)]
@@ -64,6 +66,8 @@ pub struct Flight {
     dumped_ns: Option<u64>,
     end_ns: u64,
     dumps: Vec<PathBuf>,
+    /// When old dumps were last looked for; never since the caps are other ones.
+    pruned_ns: Option<u64>,
     room: Room,
     trouble: Option<String>,
 }
@@ -105,10 +109,13 @@ impl Flight {
             dumped_ns: None,
             end_ns: 0,
             dumps: Vec::new(),
+            pruned_ns: None,
             room: Room::default(),
             trouble: None,
         };
         let began_ns = flight.start.anchor.boot_ns;
+        // First of all: what goes is room for what comes.
+        flight.prune(began_ns);
         match flight.enough_room().and_then(|()| flight.open(began_ns, &[])) {
             Err(error) if room::is_full(&error) => flight.pause(began_ns, &error),
             other => other?,
@@ -116,11 +123,15 @@ impl Flight {
         Ok(flight)
     }
 
-    /// Whether it is time for a new segment. Looks about once a second whether there is room for one.
+    /// Whether it is time for a new segment. Looks about once a second whether there is room for one, and about once an hour
+    /// for dumps that have become too old.
     #[must_use]
     pub fn is_full(&mut self, now_ns: u64) -> bool {
         if self.room.is_due(now_ns) {
             self.age_out(now_ns);
+            if self.pruned_ns.is_none_or(|pruned_ns| now_ns.saturating_sub(pruned_ns) >= PRUNE_NS) {
+                self.prune(now_ns);
+            }
             match self.enough_room() {
                 Err(error) => self.pause(now_ns, &error),
                 Ok(()) if self.room.is_paused() => return self.room.may_retry(now_ns),
@@ -177,10 +188,9 @@ impl Flight {
     }
 
     fn fill(&self, path: &Path, now_ns: u64, state: &[Vec<u8>]) -> io::Result<(Segment, Writer<File>)> {
-        let began = self.start.anchor;
-        let anchor =
-            Anchor { boot_ns: now_ns, wall_unix_ns: began.wall_unix_ns + now_ns.saturating_sub(began.boot_ns) };
-        let continued = (self.number > 1).then_some(Continued { began_ns: began.boot_ns, segment: self.number });
+        let anchor = Anchor { boot_ns: now_ns, wall_unix_ns: self.wall_ns(now_ns) };
+        let began_ns = self.start.anchor.boot_ns;
+        let continued = (self.number > 1).then_some(Continued { began_ns, segment: self.number });
         let start = Start { anchor, continued, ..self.start.clone() };
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         let mut writer = Writer::new(file, &start)?;
@@ -193,6 +203,12 @@ impl Flight {
         writer.flush()?;
         let (path, state) = (path.to_owned(), writer.written());
         Ok((Segment { path, from_ns: now_ns, state, bytes: state, after_pause: self.room.is_paused() }, writer))
+    }
+
+    /// The wall clock's time at a moment of the trace, as its beginning had both.
+    fn wall_ns(&self, at_ns: u64) -> u64 {
+        let began = self.start.anchor;
+        began.wall_unix_ns + at_ns.saturating_sub(began.boot_ns)
     }
 
     fn close(&mut self) -> io::Result<()> {

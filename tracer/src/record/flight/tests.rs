@@ -102,23 +102,64 @@ fn the_oldest_dumps_go_and_what_is_not_ours_stays() {
     assert_eq!(dumps.each_ref().map(|path| path.exists()), [false, true, true]);
     assert!(!gone.exists() && living.exists() && folder.path().join("fdtide-notes.txt").exists());
     assert_eq!(flight.borrow().dumps(), &dumps[1..]);
-    // One byte is too little for anything, and the newest stays all the same.
+    // One byte is too little for anything, and the newest stays all the same: other caps hold from the next look on.
     flight.borrow_mut().set_caps(Keep { dumps: Some(Caps { bytes: 1, ..caps }), ..keep() });
-    let last = dump(7);
+    assert!(!flight.borrow_mut().is_full(7 * SECOND));
+    assert_eq!(flight.borrow().dumps(), &dumps[2..]);
+    let last = dump(8);
     assert_eq!(flight.borrow().dumps(), [last]);
 }
 
+/// A start whose wall clock said this many seconds, and its boot time nothing.
+fn began(wall_s: u64) -> Start {
+    Start { anchor: Anchor { boot_ns: 0, wall_unix_ns: wall_s * SECOND }, ..Start::default() }
+}
+
+/// When a file or folder last changed, seconds.
+fn changed(path: &Path) -> u64 {
+    std::os::unix::fs::MetadataExt::mtime(&path.metadata().unwrap()) as u64
+}
+
 #[test]
-fn dumps_that_are_too_old_go() {
+fn dumps_that_become_too_old_go_within_the_hour_though_no_other_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let caps = Caps { count: 9, bytes: u64::MAX, age_ns: 3600 * SECOND };
-    let flight = shared(folder.path(), Keep { dumps: Some(caps), ..keep() });
+    let caps = Caps { count: 9, bytes: u64::MAX, age_ns: 5400 * SECOND };
+    let start = began(changed(folder.path()));
+    let keep = Keep { dumps: Some(caps), ..keep() };
+    let flight = Rc::new(RefCell::new(Flight::create(folder.path(), keep, start).unwrap()));
     recorded(&flight, 1, 1);
     let first = flight.borrow_mut().dump("asked", &[], &closing(2 * SECOND)).unwrap();
     let second = flight.borrow_mut().dump("asked", &[], &closing(3 * SECOND)).unwrap();
-    let changed = std::os::unix::fs::MetadataExt::mtime(&second.metadata().unwrap()) as u64;
-    flight.borrow_mut().prune((changed + 1800) * SECOND);
-    assert!(first.exists() && second.exists());
-    flight.borrow_mut().prune((changed + 7200) * SECOND);
+    let look = |at_s: u64| {
+        let _ = flight.borrow_mut().is_full(at_s * SECOND);
+    };
+    look(3610);
+    look(7000);
+    assert!(first.exists() && second.exists(), "not so old, then no hour after the last look");
+    look(7300);
     assert!(!first.exists() && second.exists(), "the newest stays");
+    assert_eq!(flight.borrow().dumps(), [second]);
+}
+
+#[test]
+fn what_earlier_runs_have_left_and_is_too_old_goes_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("fdtide-20260801T000000Z-end.fdtide");
+    fs::write(&old, "an old dump").unwrap();
+    let left = folder.path().join("fdtide-4194305.segments");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("000001.fdtide"), "left by a kill").unwrap();
+    let newest = folder.path().join("fdtide-20260802T000000Z-end.fdtide");
+    fs::write(&newest, "the newest").unwrap();
+    let later = File::options().write(true).open(&newest).unwrap();
+    later.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
+    let caps = Caps { count: 9, bytes: u64::MAX, age_ns: 3600 * SECOND };
+    let create = |wall_s: u64| {
+        let keep = Keep { dumps: Some(caps), ..keep() };
+        Flight::create(folder.path(), keep, began(wall_s)).unwrap().discard();
+    };
+    create(changed(&newest) + 1800);
+    assert!(old.exists() && left.exists());
+    create(changed(&newest) + 7200);
+    assert!(!old.exists() && !left.exists() && newest.exists());
 }
