@@ -1,6 +1,6 @@
 //! The systemd unit, as systemd itself reads it.
 
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use serde_json::Value;
 
@@ -55,6 +55,43 @@ fn the_unit_is_as_little_exposed_as_a_tracer_can_be() {
     {
         let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no `{name}`"));
         assert_eq!(row["set"], true, "{name}");
+    }
+}
+
+/// System calls of these names, of which some are systemd's for many.
+fn calls(names: &[&str]) -> Option<BTreeSet<String>> {
+    let analyze = program("systemd-analyze", &[])?;
+    let mut all = BTreeSet::new();
+    for name in names {
+        if !name.starts_with('@') {
+            all.insert((*name).to_owned());
+            continue;
+        }
+        let output = Command::new(&analyze).args(["syscall-filter", "--no-pager", name]).output().expect("it starts");
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        // The first line is its own name again; notes are no names.
+        let below = text.lines().skip(1).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        all.extend(calls(&below.collect::<Vec<_>>())?);
+    }
+    Some(all)
+}
+
+#[test]
+fn the_units_filter_leaves_the_calls_that_a_start_takes_and_no_others_of_their_kind() {
+    let mut left = BTreeSet::new();
+    for line in unit().lines().filter_map(|line| line.strip_prefix("SystemCallFilter=")) {
+        let (names, away) = line.strip_prefix('~').map_or((line, false), |names| (names, true));
+        let Some(named) = calls(&names.split_whitespace().collect::<Vec<_>>()) else {
+            return skip("no `systemd-analyze`: run `cargo xtask setup --test`");
+        };
+        left = if away { &left - &named } else { &left | &named };
+    }
+    for call in ["bpf", "perf_event_open", "seccomp", "capset", "sched_setattr", "openat", "clone", "execve"] {
+        assert!(left.contains(call), "{call}");
+    }
+    for call in ["setpriority", "sched_setscheduler", "setuid", "mount", "chown", "keyctl", "ptrace"] {
+        assert!(!left.contains(call), "{call}");
     }
 }
 
