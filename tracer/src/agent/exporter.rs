@@ -1,6 +1,6 @@
 //! Who is told what the agent sees.
 
-use std::error::Error;
+use std::{error::Error, time::Instant};
 
 use serde_json::Value;
 
@@ -60,8 +60,12 @@ pub trait Exporter {
         Value::Null
     }
 
-    /// The trace has ended, and this is what it came to. What waits is handed on now, in two seconds at most.
-    fn finish(&mut self, _report: &Report) {}
+    /// The trace has ended, and this is what it came to. What waits is handed on from now on, until that moment at most; others
+    /// have the same time for it, so nobody is waited for here.
+    fn finish(&mut self, _report: &Report, _until: Instant) {}
+
+    /// After [`Exporter::finish`]: waits until it is done, or the moment has come.
+    fn wait(&mut self) {}
 }
 
 /// How things are at a tick.

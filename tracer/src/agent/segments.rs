@@ -1,6 +1,6 @@
 //! `[segments]`: rows of the trace as Parquet, for questions to many machines.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, time::Instant};
 
 use serde_json::Value;
 
@@ -11,9 +11,6 @@ use crate::{
     record::{Input, Start},
     segment::{self, Missing, Origin, Row, Segments, Status},
 };
-
-/// What waits at the end is sent within this time, or by the next agent.
-const LAST: Duration = Duration::from_millis(1500);
 
 /// Writes segments of what the agent sees.
 pub struct SegmentWriter {
@@ -88,14 +85,19 @@ impl Exporter for SegmentWriter {
         serde_json::to_value(status).unwrap_or_default()
     }
 
-    fn finish(&mut self, report: &Report) {
-        let Some(segments) = self.segments.take() else { return };
+    fn finish(&mut self, report: &Report, until: Instant) {
+        let Some(segments) = &mut self.segments else { return };
         let end_ns = report.anchor.boot_ns.saturating_add(report.duration_ns);
         let origin = segments.origin();
         let tables = report.tables.iter().filter_map(|row| origin.last_of_table(row, end_ns)).collect();
         let loss = &report.loss;
         let missing = Missing { lost: loss.lost, missed: loss.missed, skipped: loss.skipped, dropped: 0 };
-        self.last = segments.finish(end_ns, tables, missing, LAST);
+        segments.finish(end_ns, tables, missing, until);
+    }
+
+    fn wait(&mut self) {
+        let Some(segments) = self.segments.take() else { return };
+        self.last = segments.wait();
         let Status { sent, sent_rows, waiting, .. } = &self.last;
         tracing::info!("{sent} segments with {sent_rows} rows sent, {waiting} wait in the spool");
     }

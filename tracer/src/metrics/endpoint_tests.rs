@@ -6,7 +6,7 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::Path,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio_rustls::rustls::{
@@ -58,7 +58,9 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.running.take().unwrap().stop();
+        let mut running = self.running.take().unwrap();
+        running.stop(Instant::now());
+        running.wait();
     }
 }
 

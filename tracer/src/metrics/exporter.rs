@@ -1,6 +1,6 @@
 //! What the agent tells the endpoint and the push.
 
-use std::error::Error;
+use std::{error::Error, time::Instant};
 
 use serde_json::{Value, json};
 
@@ -158,9 +158,15 @@ impl Exporter for Exporters {
         })
     }
 
-    fn finish(&mut self, _report: &Report) {
+    fn finish(&mut self, _report: &Report, until: Instant) {
+        if let Some(running) = &mut self.running {
+            running.stop(until);
+        }
+    }
+
+    fn wait(&mut self) {
         if let Some(running) = self.running.take() {
-            running.stop();
+            running.wait();
         }
     }
 }

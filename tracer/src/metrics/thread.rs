@@ -5,7 +5,7 @@ use std::{
     future, io,
     sync::mpsc::{self, RecvTimeoutError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use caps::CapSet;
@@ -18,9 +18,7 @@ use super::{
     otlp::{Push, events::Telling, queue::Queue},
 };
 
-/// The last push has this long.
-const LAST: Duration = Duration::from_millis(1500);
-/// Then the thread is left to the end of the process.
+/// The thread may take so much longer than it has. Then it is left to the end of the process.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// What is pushed, and what for.
@@ -37,8 +35,9 @@ pub struct Pushing {
 
 /// A thread that serves and pushes.
 pub struct Running {
-    stop: oneshot::Sender<()>,
+    stop: Option<oneshot::Sender<Instant>>,
     stopped: mpsc::Receiver<()>,
+    until: Instant,
 }
 
 impl Running {
@@ -75,13 +74,20 @@ impl Running {
             Ok(ready) => ready?,
             Err(_) => return Err(MetricsError::Thread(io::Error::other("it ended at once"))),
         }
-        Ok(Running { stop, stopped })
+        Ok(Running { stop: Some(stop), stopped, until: Instant::now() })
     }
 
-    /// Has it push what there is, and end. Takes two seconds at most.
-    pub fn stop(self) {
-        let _ = self.stop.send(());
-        if let Err(RecvTimeoutError::Timeout) = self.stopped.recv_timeout(LAST + GRACE) {
+    /// Has it push what there is until that moment at most, and end.
+    pub fn stop(&mut self, until: Instant) {
+        self.until = until;
+        // A thread that has gone has told why.
+        let _ = self.stop.take().map(|stop| stop.send(until));
+    }
+
+    /// Waits until it has ended, or for as long as it had time for it.
+    pub fn wait(self) {
+        let wait = self.until.saturating_duration_since(Instant::now()) + GRACE;
+        if let Err(RecvTimeoutError::Timeout) = self.stopped.recv_timeout(wait) {
             log::warn!("the exporters did not end in time");
         }
     }
@@ -93,7 +99,7 @@ async fn run(
     published: Published,
     tally: Tally,
     ready: mpsc::Sender<Result<(), MetricsError>>,
-    asked: oneshot::Receiver<()>,
+    asked: oneshot::Receiver<Instant>,
 ) {
     let push = pushing.map(|pushing| {
         let Pushing { config, host, telling, queue } = pushing;
@@ -104,13 +110,14 @@ async fn run(
         Err(error) => return drop(ready.send(Err(error))),
     };
     let _ = ready.send(Ok(()));
-    tokio::select! {
+    let until = tokio::select! {
         never = serve(endpoint) => match never {},
         never = pushed(push.as_mut()) => match never {},
-        _ = asked => {}
-    }
-    if let Some(push) = &mut push {
-        push.finish(LAST).await;
+        asked = asked => asked,
+    };
+    // Where nobody asks for it, nobody waits for a last push.
+    if let (Some(push), Ok(until)) = (&mut push, until) {
+        push.finish(until.saturating_duration_since(Instant::now())).await;
     }
 }
 

@@ -18,8 +18,10 @@ mod tests;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, mpsc},
-    thread::JoinHandle,
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     time::{Duration, Instant},
 };
 
@@ -31,11 +33,16 @@ pub use place::Place;
 pub use row::{Missing, Origin};
 pub use upload::Status;
 
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
 use spool::{Open, Spool};
 use upload::{Order, Shared, Uploader};
 
 /// After rows could not be written it is tried again so much later, nanoseconds.
 const AGAIN_NS: u64 = 10_000_000_000;
+/// What can't be cut short, as making a file of rows, may take the thread that sends so much longer than it has. Then it is left to
+/// the end of the process.
+const GRACE: Duration = Duration::from_millis(300);
 
 /// Where segments go, and how large they become.
 #[derive(Clone, Debug)]
@@ -62,8 +69,11 @@ pub struct Segments {
     again_ns: u64,
     told: Missing,
     status: Shared,
-    orders: mpsc::Sender<Order>,
-    uploader: Option<JoinHandle<()>>,
+    orders: UnboundedSender<Order>,
+    /// The thread that sends has ended when nobody is there at its other end.
+    ended: mpsc::Receiver<()>,
+    /// By when it is to end, once that is known.
+    until: Option<Instant>,
 }
 
 impl Segments {
@@ -79,13 +89,18 @@ impl Segments {
         let status = Shared::default();
         let uploader =
             Uploader { spool: Arc::clone(&spool), place, max_bytes: settings.spool_max_bytes, status: status.clone() };
-        let (orders, taken) = mpsc::channel();
+        let (orders, taken) = unbounded_channel();
+        let (running, ended) = mpsc::channel();
+        let work = move || {
+            uploader.run(taken);
+            // Whoever hears of the end may take the spool.
+            drop(uploader);
+            drop(running);
+        };
         let thread = std::thread::Builder::new().name("segments".to_owned());
-        let thread =
-            thread.spawn(move || uploader.run(&taken)).map_err(Error::file("start a thread for", &settings.spool))?;
-        let (open, uploader) = (None, Some(thread));
-        let told = Missing::default();
-        Ok(Segments { settings, origin, spool, open, number: 0, again_ns: 0, told, status, orders, uploader })
+        thread.spawn(work).map_err(Error::file("start a thread for", &settings.spool))?;
+        let (open, until, told) = (None, None, Missing::default());
+        Ok(Segments { settings, origin, spool, open, number: 0, again_ns: 0, told, status, orders, ended, until })
     }
 
     /// What the rows of this trace have in common, and how they are made.
@@ -158,10 +173,18 @@ impl Segments {
         self.status.get()
     }
 
-    /// The trace has ended: closes the segment as [`Segments::rotate`] does, and sends for so long what can be sent.
-    pub fn finish(mut self, now_ns: u64, tables: Vec<Row>, missing: Missing, wait: Duration) -> Status {
+    /// The trace has ended: closes the segment as [`Segments::rotate`] does. Until that moment is sent what can be sent;
+    /// [`Segments::wait`] waits for it.
+    pub fn finish(&mut self, now_ns: u64, tables: Vec<Row>, missing: Missing, until: Instant) {
         self.end(now_ns, tables, missing);
-        self.stop(wait);
+        self.stop(until);
+    }
+
+    /// Waits until everything is sent, or for as long as there is time for it; how far segments have come then.
+    pub fn wait(self) -> Status {
+        if let Some(until) = self.until {
+            self.join(until);
+        }
         self.status.get()
     }
 
@@ -208,11 +231,19 @@ impl Segments {
         }
     }
 
-    fn stop(&mut self, wait: Duration) {
-        let _ = self.orders.send(Order::End(Instant::now() + wait));
-        if let Some(thread) = self.uploader.take() {
-            // A panic of the thread has been printed; segments stay in the spool.
-            let _ = thread.join();
+    fn stop(&mut self, until: Instant) {
+        self.until = Some(until);
+        // A thread that has gone has told why.
+        let _ = self.orders.send(Order::End(until));
+    }
+
+    fn join(&self, until: Instant) {
+        let wait = until.saturating_duration_since(Instant::now()) + GRACE;
+        if matches!(self.ended.recv_timeout(wait), Err(RecvTimeoutError::Timeout)) {
+            log::warn!(
+                "the thread that sends segments did not end in time; what it has not sent stays in the spool `{}` for the next agent",
+                self.spool.folder().display()
+            );
         }
     }
 }
@@ -224,6 +255,10 @@ impl Drop for Segments {
         if let Some((open, _)) = self.open.take() {
             let _ = open.close();
         }
-        self.stop(Duration::ZERO);
+        if self.until.is_none() {
+            let now = Instant::now();
+            self.stop(now);
+            self.join(now);
+        }
     }
 }

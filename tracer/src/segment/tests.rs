@@ -42,6 +42,12 @@ fn marks(segments: &mut Segments, range: std::ops::Range<u64>) {
     });
 }
 
+/// Ends them, with enough time for everything.
+fn finished(mut segments: Segments, now_ns: u64, missing: Missing) -> Status {
+    segments.finish(now_ns, Vec::new(), missing, Instant::now() + LONG);
+    segments.wait()
+}
+
 /// Files below a folder, by their name below it.
 fn files(folder: &Path) -> Vec<String> {
     fn all(folder: &Path) -> Vec<PathBuf> {
@@ -120,7 +126,7 @@ fn every_row_comes_to_its_place_once_and_the_spool_is_empty_then() {
     assert!(segments.is_due(30_000), "it is larger than a segment may be");
     segments.rotate(2_000, Vec::new(), Missing { lost: 2, ..Missing::default() });
     marks(&mut segments, 20_000..20_005);
-    let status = segments.finish(3_000, Vec::new(), Missing { lost: 5, ..Missing::default() }, LONG);
+    let status = finished(segments, 3_000, Missing { lost: 5, ..Missing::default() });
     assert_eq!((status.sent, status.sent_rows, status.waiting, status.dropped_rows), (2, 20_007, 0, 0), "{status:?}");
     let mut expected: Vec<String> = (0..20_005).map(|n| format!("mark {n}")).collect();
     expected.sort();
@@ -170,7 +176,7 @@ fn what_a_killed_agent_leaves_is_sent_by_the_next_one_without_the_line_that_is_c
         fs::write(settings.spool.join("half.tmp"), "PAR1").unwrap();
     }
     let segments = Segments::start(settings, origin_of("web1", 5_000)).unwrap();
-    let status = segments.finish(9_000, Vec::new(), Missing::default(), LONG);
+    let status = finished(segments, 9_000, Missing::default());
     assert_eq!((status.sent, status.waiting, status.bad), (2, 0, 0), "{status:?}");
     assert_eq!(texts(&folder, "mark"), ["mark 0", "mark 1", "mark 2"]);
     assert_eq!(files(&folder.path().join("spool")), [""; 0]);
@@ -191,7 +197,7 @@ fn a_segment_that_is_sent_twice_is_there_once() {
         rows();
         // The second time as if the agent had been killed between sending and removing.
         let segments = Segments::start(settings.clone(), origin()).unwrap();
-        segments.finish(2_000, Vec::new(), Missing::default(), LONG);
+        finished(segments, 2_000, Missing::default());
     }
     assert_eq!(texts(&folder, "mark"), ["once"]);
 }
@@ -210,7 +216,7 @@ fn a_place_that_takes_nothing_costs_room_up_to_the_cap_and_what_goes_is_counted(
         marks(&mut segments, n * 100..n * 100 + 100);
         segments.rotate(2_000 + n, Vec::new(), Missing::default());
     }
-    let status = segments.finish(3_000, Vec::new(), Missing::default(), LONG);
+    let status = finished(segments, 3_000, Missing::default());
     assert!(status.sent == 0 && status.trouble.is_some(), "{status:?}");
     let waiting: u64 =
         files(&settings.spool).iter().map(|name| fs::metadata(settings.spool.join(name)).unwrap().len()).sum();
@@ -218,7 +224,7 @@ fn a_place_that_takes_nothing_costs_room_up_to_the_cap_and_what_goes_is_counted(
 
     fs::remove_file(blocked).unwrap();
     let segments = Segments::start(settings, origin_of("web1", 5_000)).unwrap();
-    let after = segments.finish(9_000, Vec::new(), Missing::default(), LONG);
+    let after = finished(segments, 9_000, Missing::default());
     assert_eq!((after.waiting, &after.trouble), (0, &None));
     let there = texts(&folder, "type").len() as u64;
     // 100 marks and a row on what is missing each, one of these at the end, and the second agent's.
@@ -256,7 +262,7 @@ fn a_full_disk_drops_rows_by_number_and_takes_them_again_when_there_is_room() {
     marks(&mut segments, 2_000..2_005);
     let row = segments.origin().mark(20_000_000_000, "again");
     segments.push(&[row], 20_000_000_000);
-    let status = segments.finish(21_000_000_000, Vec::new(), Missing::default(), LONG);
+    let status = finished(segments, 21_000_000_000, Missing::default());
     let found = texts(&folder, "mark");
     Command::new("umount").arg("-l").arg(&disk).status().unwrap();
     assert!(
@@ -283,7 +289,7 @@ fn what_is_no_segment_is_set_aside_and_keeps_nothing_back() {
     fs::write(settings.spool.join("b.parquet"), "no Parquet").unwrap();
     let mut segments = Segments::start(settings.clone(), origin()).unwrap();
     marks(&mut segments, 0..1);
-    let status = segments.finish(2_000, Vec::new(), Missing::default(), LONG);
+    let status = finished(segments, 2_000, Missing::default());
     assert_eq!((status.sent, status.bad, status.waiting), (1, 2, 0), "{status:?}");
     assert_eq!(files(&settings.spool), ["a.bad", "b.parquet.bad"]);
 }

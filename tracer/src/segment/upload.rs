@@ -3,16 +3,15 @@
 use std::{
     fs::{self, File},
     path::Path,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError},
-    },
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use caps::{CapSet, Capability, CapsHashSet, errors::CapsError};
 use object_store::{ObjectStoreExt as _, PutPayload};
 use serde::Serialize;
+use tokio::{sync::mpsc::UnboundedReceiver, time};
 
 use super::{
     Error, Place, file,
@@ -91,7 +90,7 @@ fn give_up_rights() -> Result<(), CapsError> {
 
 impl Uploader {
     /// Works until it is told to end.
-    pub(super) fn run(&self, orders: &Receiver<Order>) {
+    pub(super) fn run(&self, mut orders: UnboundedReceiver<Order>) {
         if let Err(error) = give_up_rights() {
             log::warn!("the thread that sends segments keeps rights that it does not need: {error}");
         }
@@ -99,33 +98,44 @@ impl Uploader {
             Ok(runtime) => runtime,
             Err(error) => return self.trouble(&format!("failed to start a runtime for segments: {error}")),
         };
+        let last = runtime.block_on(self.work(&mut orders));
+        // A name that nobody resolves, or a folder of a machine that does not answer, has threads of its own: nobody waits for them.
+        runtime.shutdown_background();
+        self.left(last);
+    }
+
+    /// Round after round, until it is told to end. What the last one came to; none if there was no time for all of it.
+    async fn work(&self, orders: &mut UnboundedReceiver<Order>) -> Option<Result<(), Error>> {
         let mut pause = FIRST;
-        let mut until = None;
         loop {
-            let limit = until.map(|until: Instant| until.saturating_duration_since(Instant::now()));
-            let work = async { self.round().await };
-            let result = runtime.block_on(async {
-                match limit {
-                    None => Some(work.await),
-                    Some(limit) => tokio::time::timeout(limit, work).await.ok(),
+            let mut round = pin!(self.round());
+            let (result, closed) = match until_ended(orders, round.as_mut()).await {
+                Ok(done) => done,
+                Err(until) => {
+                    // The round may have begun before the last segment was closed: another one sends that. What there is no time
+                    // for stays in the spool, as a segment is removed there once it is in its place.
+                    let rest = async {
+                        let _ = round.await;
+                        self.round().await
+                    };
+                    return time::timeout_at(until.into(), rest).await.ok();
                 }
-            });
-            if until.is_some() {
-                return self.left(result);
-            }
+            };
             let wait = match result {
-                Some(Err(error)) => {
+                Err(error) => {
                     let wait = pause;
                     self.failed(&error, wait);
                     pause = (pause * 2).min(LONGEST);
                     wait
                 }
-                _ => {
+                Ok(()) => {
                     pause = FIRST;
                     LONGEST
                 }
             };
-            until = wait_for(orders, wait);
+            if !closed && let Err(until) = wait_for(orders, wait).await {
+                return time::timeout_at(until.into(), self.round()).await.ok();
+            }
         }
     }
 
@@ -253,17 +263,37 @@ impl Uploader {
     }
 }
 
-/// Waits for an order; the moment by which to end, if it is time.
-fn wait_for(orders: &Receiver<Order>, wait: Duration) -> Option<Instant> {
-    let mut order = orders.recv_timeout(wait);
+/// What a round comes to, and whether segments were closed meanwhile; the moment by which to end, where that is ordered before.
+async fn until_ended<T>(
+    orders: &mut UnboundedReceiver<Order>,
+    mut round: Pin<&mut impl Future<Output = T>>,
+) -> Result<(T, bool), Instant> {
+    let mut closed = false;
     loop {
-        match order {
-            Ok(Order::End(until)) => return Some(until),
-            Err(RecvTimeoutError::Disconnected) => return Some(Instant::now()),
-            Err(RecvTimeoutError::Timeout) => return None,
-            // Several may have been closed meanwhile; one round serves them all.
-            Ok(Order::Closed) => order = orders.try_recv().map_err(|_| RecvTimeoutError::Timeout),
+        tokio::select! {
+            order = orders.recv() => {
+                end(order)?;
+                closed = true;
+            }
+            result = &mut round => return Ok((result, closed)),
         }
+    }
+}
+
+/// Waits for an order, and for so long at most; the moment by which to end, if it is time.
+async fn wait_for(orders: &mut UnboundedReceiver<Order>, wait: Duration) -> Result<(), Instant> {
+    match time::timeout(wait, orders.recv()).await {
+        Ok(order) => end(order),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The moment by which to end, if that is what was ordered. Nobody is there to order more: at once.
+fn end(order: Option<Order>) -> Result<(), Instant> {
+    match order {
+        Some(Order::Closed) => Ok(()),
+        Some(Order::End(until)) => Err(until),
+        None => Err(Instant::now()),
     }
 }
 

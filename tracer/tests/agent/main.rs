@@ -16,6 +16,7 @@ mod redact;
 mod rights;
 mod root;
 mod service;
+mod silence;
 mod spoken;
 mod unit;
 mod world;

@@ -8,6 +8,8 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+use std::time::Instant;
+
 use serde::Serialize;
 
 use super::{config, control::message::Alerts as Counts};
@@ -167,12 +169,12 @@ impl Alerts {
         Counts { suppressed: self.limiter.suppressed(), ..self.senders.counts() }
     }
 
-    /// Waits for what is under way, for at most the time that each may take.
-    pub fn finish(self) {
+    /// Waits for what is under way, until that moment at most.
+    pub fn finish(self, until: Instant) {
         let held = self.limiter.suppressed();
         if held > 0 {
             tracing::info!("{held} alerts were held back because one of the same cause had gone before");
         }
-        self.senders.finish();
+        self.senders.finish(until);
     }
 }

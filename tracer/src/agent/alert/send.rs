@@ -32,7 +32,6 @@ pub(super) struct Senders {
     queue: Option<SyncSender<Alert>>,
     threads: Vec<JoinHandle<()>>,
     counted: Arc<Counted>,
-    timeout: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -71,9 +70,8 @@ impl Senders {
             ca_file: config.ca_file.clone(),
             timeout: config.timeout.0,
         };
-        let timeout = job.timeout;
         if job.on_failure.is_empty() && job.on_headroom.is_empty() && job.webhook.is_none() {
-            return Senders { queue: None, threads: Vec::new(), counted, timeout };
+            return Senders { queue: None, threads: Vec::new(), counted };
         }
         let (queue, waiting) = mpsc::sync_channel(WAITING);
         let waiting = Arc::new(Mutex::new(waiting));
@@ -83,10 +81,10 @@ impl Senders {
         };
         let threads: Result<Vec<_>, _> = (0..config.at_once.max(1)).map(start).collect();
         match threads {
-            Ok(threads) => Senders { queue: Some(queue), threads, counted, timeout },
+            Ok(threads) => Senders { queue: Some(queue), threads, counted },
             Err(error) => {
                 tracing::error!("no alerts will be sent: no thread for them ({error})");
-                Senders { queue: None, threads: Vec::new(), counted, timeout }
+                Senders { queue: None, threads: Vec::new(), counted }
             }
         }
     }
@@ -107,12 +105,15 @@ impl Senders {
         Counts { sent: get(sent), failed: get(failed), dropped: get(dropped), suppressed: 0 }
     }
 
-    /// Waits until what was asked for has been told, or the time for it is over.
-    pub fn finish(mut self) {
+    /// Waits until what was asked for has been told, or that moment has come.
+    pub fn finish(mut self, until: Instant) {
         self.queue = None;
-        let until = Instant::now() + self.timeout.min(Duration::from_secs(2));
         while self.threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
+        }
+        let late = self.threads.iter().filter(|thread| !thread.is_finished()).count();
+        if late > 0 {
+            tracing::warn!("{late} alerts were still under way at the end, and are given up");
         }
     }
 }

@@ -285,7 +285,7 @@ fn a_server_that_does_not_answer_costs_no_more_than_the_time_for_it() {
     alerts.event(&snapshot(1, failing(1)));
     assert_eq!(settle(&alerts, 1).failed, 1);
     assert!(begun.elapsed() < Duration::from_secs(5));
-    alerts.finish();
+    alerts.finish(Instant::now() + Duration::from_secs(2));
 }
 
 #[test]
@@ -298,6 +298,6 @@ fn with_nobody_to_tell_nothing_is_started_and_another_configuration_changes_that
     alerts.reload(&config::Alerts { on_failure, every: Time(Duration::ZERO), ..config::Alerts::default() });
     alerts.event(&snapshot(2, failing(2)));
     assert_eq!(settle(&alerts, 1).sent, 1);
-    alerts.finish();
+    alerts.finish(Instant::now() + Duration::from_secs(2));
     assert!(folder.path().join("run").exists());
 }

@@ -14,16 +14,17 @@ use crate::{
     agent::{
         Config, Now,
         alert::Alerts,
-        config::ReportFormat,
+        config::{ReportConfig, ReportFormat},
         confine::Scope,
         control::{Asked, Server},
         logs::Logs,
         notify::Notify,
     },
-    cli::{args::Format, keeper::Keeper, results, signals::Signals, sink_file::Output, trace::Trace},
+    cli::{fail, keeper::Keeper, signals::Signals, sink_file::Output, trace::Trace},
+    model::Report,
     pipeline,
     probe::Occasion,
-    sink::text::words::count,
+    sink::{self, html::Timeline, text::words::count},
     target::{Added, Selector},
 };
 
@@ -31,6 +32,10 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(250);
 /// and for so long.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// After it was asked to end everybody who hands on what it saw has so long, all together: it is gone within five seconds.
+const LAST: Duration = Duration::from_secs(3);
+/// They have at least so long, where the last recording and the report took most of that.
+const LEAST: Duration = Duration::from_millis(500);
 
 /// A running agent.
 pub(super) struct Service {
@@ -176,42 +181,56 @@ impl Service {
         Ok(told)
     }
 
-    /// Detaches, and says what it came to.
+    /// Detaches, and says what it came to: in its file before anybody else is told, as that is what nobody can be late for.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        let until = Instant::now() + LAST;
         self.notify.stopping();
-        // So that what was handed on last is what the report tells.
-        self.tick()?;
-        self.hand_on()?;
+        // So that what was handed on last is what the report tells. It has everything else where that fails.
+        if let Err(error) = self.tick().and_then(|()| self.hand_on()) {
+            tracing::error!("{error:#}; the report is made all the same");
+        }
         let Service { trace, exporters, alerts, config, keeper, .. } = self;
         let (report, rest) = trace.report()?;
-        // The trace had the other half, and has ended.
-        if let Ok(alerts) = Rc::try_unwrap(alerts) {
-            alerts.into_inner().finish();
+        let written = write_report(&report, &config.report);
+        if let Some(path) = keeper.and_then(|keeper| keeper.dumps().pop()) {
+            tracing::info!("the last of the recording is in `{}`", path.display());
         }
+        tell(&report);
         let mut exporters = exporters.borrow_mut();
         for record in &rest {
             exporters.iter_mut().for_each(|exporter| exporter.exec(record));
         }
-        exporters.iter_mut().for_each(|exporter| exporter.finish(&report));
-        if let Some(path) = keeper.and_then(|keeper| keeper.dumps().pop()) {
-            tracing::info!("the last of the recording is in `{}`", path.display());
+        // All of them are told first, and then waited for: what one needs is no time of another's.
+        let until = until.max(Instant::now() + LEAST);
+        exporters.iter_mut().for_each(|exporter| exporter.finish(&report, until));
+        // The trace had the other half, and has ended.
+        if let Ok(alerts) = Rc::try_unwrap(alerts) {
+            alerts.into_inner().finish(until);
         }
-        let mut text = Vec::new();
-        crate::sink::text::write(&report, &mut text).context("failed to write the report")?;
-        String::from_utf8_lossy(&text)
-            .lines()
-            .filter(|line| !line.is_empty())
-            .for_each(|line| tracing::info!("{line}"));
-        if let Some(file) = &config.report.file {
-            let format = match config.report.format {
-                ReportFormat::Json => Format::Json,
-                ReportFormat::Text => Format::Text,
-                ReportFormat::Html => Format::Html,
-            };
-            results::write(report, Vec::new(), format, Output::open(file, false)?, false)?;
-        }
-        Ok(())
+        exporters.iter_mut().for_each(|exporter| exporter.wait());
+        written
     }
+}
+
+/// Puts it into its file, if it is to have one.
+fn write_report(report: &Report, config: &ReportConfig) -> anyhow::Result<()> {
+    let Some(file) = &config.file else { return Ok(()) };
+    let mut output = Output::open(file, false)?;
+    let written = match config.format {
+        ReportFormat::Json => sink::json::write(report, &mut output),
+        ReportFormat::Text => sink::text::write(report, &mut output),
+        ReportFormat::Html => sink::html::write(report, &Timeline::default(), &mut output),
+    };
+    fail::written(written.and_then(|()| output.finish())).context("failed to write the report")
+}
+
+/// Tells it in the log.
+fn tell(report: &Report) {
+    let mut text = Vec::new();
+    // Memory can always be written.
+    let _ = sink::text::write(report, &mut text);
+    let text = String::from_utf8_lossy(&text);
+    text.lines().filter(|line| !line.is_empty()).for_each(|line| tracing::info!("{line}"));
 }
 
 async fn request(server: &mut Option<Server>) -> Asked {
