@@ -65,10 +65,11 @@ impl Metrics {
     /// When everybody on a network could read it and nobody said so.
     pub fn check(&self) -> Result<(), MetricsError> {
         if self.enabled && !self.listen.ip().is_loopback() && self.token_file.is_none() && !self.anyone {
-            return Err(MetricsError::Config(format!(
+            let what = format!(
                 "`metrics.listen` is `{}`, which others reach: name a `metrics.token_file`, or set `metrics.anyone` to true",
                 self.listen
-            )));
+            );
+            return Err(MetricsError::Config { key: "metrics.listen", what });
         }
         Ok(())
     }
@@ -150,18 +151,22 @@ impl Otlp {
         let Some(endpoint) = &self.endpoint else { return Ok(()) };
         let url: Option<hyper::Uri> = endpoint.parse().ok();
         if !url.is_some_and(|url| matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()) {
-            return Err(MetricsError::Config(format!(
+            let what = format!(
                 "`otlp.endpoint` is `{endpoint}`, which is no URL with http or https: write it as in `http://localhost:4317`"
-            )));
+            );
+            return Err(MetricsError::Config { key: "otlp.endpoint", what });
         }
         for (name, value) in &self.headers {
             // The value may be a secret.
             if name.parse::<hyper::http::HeaderName>().is_err() || value.parse::<hyper::http::HeaderValue>().is_err() {
-                return Err(MetricsError::Config(format!("`otlp.headers` has `{name}`, which is no header of HTTP")));
+                let what = format!("`otlp.headers` has `{name}`, which is no header of HTTP");
+                return Err(MetricsError::Config { key: "otlp.headers", what });
             }
         }
-        if self.every.is_zero() || self.timeout.is_zero() {
-            return Err(MetricsError::Config("`otlp.every` and `otlp.timeout` must be longer than 0".to_owned()));
+        for (key, time) in [("otlp.every", self.every), ("otlp.timeout", self.timeout)] {
+            if time.is_zero() {
+                return Err(MetricsError::Config { key, what: format!("`{key}` must be longer than 0") });
+            }
         }
         Ok(())
     }

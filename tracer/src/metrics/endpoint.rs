@@ -54,6 +54,16 @@ struct Desk {
     tally: Tally,
 }
 
+/// What the files have that the configuration names: what clients must show, and what they are shown.
+///
+/// # Errors
+///
+/// When one can't be read or used.
+pub fn files(config: &Metrics) -> Result<(Option<Token>, Option<TlsAcceptor>), MetricsError> {
+    let token = config.token_file.as_deref().map(|path| Token::read("metrics.token_file", path)).transpose()?;
+    Ok((token, config.tls.as_ref().map(tls::acceptor).transpose()?))
+}
+
 impl Endpoint {
     /// Listens; reads the files that the configuration names.
     ///
@@ -62,8 +72,7 @@ impl Endpoint {
     /// When the address or a file can't be used.
     pub fn bind(config: &Metrics, published: Published, tally: Tally) -> Result<Endpoint, MetricsError> {
         config.check()?;
-        let token = config.token_file.as_deref().map(|path| Token::read("metrics.token_file", path)).transpose()?;
-        let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
+        let (token, tls) = files(config)?;
         let error = |source| MetricsError::Listen { address: config.listen, source };
         let listener = TcpListener::bind(config.listen).map_err(error)?;
         listener.set_nonblocking(true).map_err(error)?;

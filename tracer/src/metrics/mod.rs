@@ -63,12 +63,55 @@ pub enum MetricsError {
         what: String,
     },
     /// What the configuration says does not go together.
-    #[error("{0}")]
-    Config(String),
+    #[error("{what}")]
+    Config {
+        /// The key that says it.
+        key: &'static str,
+        /// What is wrong, and what to do.
+        what: String,
+    },
     /// A certificate or its key can't be used.
-    #[error("the certificates can't be used")]
-    Tls(#[source] tokio_rustls::rustls::Error),
+    #[error("the certificates can't be used ({key})")]
+    Tls {
+        /// The key that names them.
+        key: &'static str,
+        /// Why.
+        source: tokio_rustls::rustls::Error,
+    },
     /// The thread of servers and pushes can't be started.
     #[error("failed to start the thread of the exporters")]
     Thread(#[source] io::Error),
+}
+
+impl MetricsError {
+    /// The key of the configuration that it is about; empty where it is about none.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
+        match self {
+            MetricsError::Listen { .. } => "metrics.listen",
+            MetricsError::File { key, .. }
+            | MetricsError::Content { key, .. }
+            | MetricsError::Config { key, .. }
+            | MetricsError::Tls { key, .. } => key,
+            MetricsError::Thread(_) => "",
+        }
+    }
+}
+
+/// Whether endpoint and pushes can be had like this, as far as that is known before: what is said goes together, and the files
+/// that are named can be used.
+///
+/// # Errors
+///
+/// The first thing that is wrong.
+pub fn check(metrics: &Metrics, otlp: &Otlp) -> Result<(), MetricsError> {
+    metrics.check()?;
+    otlp.check()?;
+    if metrics.enabled {
+        endpoint::files(metrics)?;
+    }
+    if otlp.is_on() {
+        otlp::transport::check_files(otlp)?;
+    }
+    Ok(())
 }

@@ -72,7 +72,7 @@ pub fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, MetricsError> {
     let mut config = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(certificates, key))
-        .map_err(MetricsError::Tls)?;
+        .map_err(|source| MetricsError::Tls { key: "metrics.tls", source })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -83,12 +83,13 @@ pub fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, MetricsError> {
 ///
 /// When the file can't be read or used.
 pub fn client(key: &'static str, authorities: Option<&Path>) -> Result<ClientConfig, MetricsError> {
+    let unusable = |source| MetricsError::Tls { key, source };
     let mut roots = RootCertStore::empty();
     for certificate in authorities.map_or(Ok(Vec::new()), |path| certificates(key, path))? {
-        roots.add(certificate).map_err(MetricsError::Tls)?;
+        roots.add(certificate).map_err(unusable)?;
     }
     let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions();
-    Ok(builder.map_err(MetricsError::Tls)?.with_root_certificates(roots).with_no_client_auth())
+    Ok(builder.map_err(unusable)?.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn certificates(key: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, MetricsError> {

@@ -87,8 +87,12 @@ impl Cause {
 
 /// Why alerts can't be sent as they are configured.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct AlertError(String);
+#[error("{what}")]
+pub struct AlertError {
+    /// The key of the configuration that it is about.
+    pub key: &'static str,
+    what: String,
+}
 
 /// Whether a webhook can be posted to at all, as far as that is known before.
 ///
@@ -98,7 +102,8 @@ pub struct AlertError(String);
 pub fn check(config: &config::Alerts) -> Result<(), AlertError> {
     match &config.webhook {
         Some(webhook) if webhook.is_secure() => {
-            send::authorities(config.ca_file.as_deref()).map(drop).map_err(AlertError)
+            let key = if config.ca_file.is_some() { "alerts.ca_file" } else { "alerts.webhook" };
+            send::authorities(config.ca_file.as_deref()).map(drop).map_err(|what| AlertError { key, what })
         }
         _ => Ok(()),
     }

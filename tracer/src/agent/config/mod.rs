@@ -13,6 +13,7 @@ mod value;
 use std::ops::Range;
 
 use serde::Deserialize;
+use toml::de::{DeTable, DeValue};
 
 use crate::gate::problem::{Problem, Raw};
 
@@ -60,6 +61,9 @@ pub struct Config {
     pub control: ControlConfig,
 }
 
+/// Where somebody finds what is allowed.
+const HELP: &str = "docs/agent.md has every key with its default";
+
 /// Reads a configuration. `path` is what messages call it.
 ///
 /// # Errors
@@ -68,10 +72,30 @@ pub struct Config {
 pub fn parse(path: &str, text: &str) -> Result<Config, Box<Problem>> {
     toml::from_str(text).map_err(|error| {
         let message = error.message().lines().collect::<Vec<_>>().join(": ");
-        let help = near::help(&message).unwrap_or_else(|| "docs/agent.md has every key with its default".to_owned());
+        let help = near::help(&message).unwrap_or_else(|| HELP.to_owned());
         let span = narrowed(text, error.span().unwrap_or(0..0), &message);
         Raw { message, label: "here".to_owned(), help, span }.within(path, text)
     })
+}
+
+/// What is wrong with the value of a key, as in `metrics.tls.key`, of a configuration that could be read.
+#[must_use]
+pub fn wrong(path: &str, text: &str, key: &str, message: String) -> Box<Problem> {
+    Raw { message, label: "here".to_owned(), help: HELP.to_owned(), span: place(text, key) }.within(path, text)
+}
+
+/// Where the value of a key stands; where it is not written, what it would be a part of.
+fn place(text: &str, key: &str) -> Range<usize> {
+    let mut span = 0..0;
+    let Ok(root) = DeTable::parse(text) else { return span };
+    let mut table = root.get_ref();
+    for part in key.split('.') {
+        let Some((_, value)) = table.iter().find(|(name, _)| name.get_ref() == part) else { break };
+        span = value.span();
+        let DeValue::Table(inner) = value.get_ref() else { break };
+        table = inner;
+    }
+    span
 }
 
 /// Of a list, the entry that the message begins with: the reader of a list knows no better than the whole of it.

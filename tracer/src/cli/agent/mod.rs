@@ -1,6 +1,7 @@
 //! `fdtide agent`: unattended, all day.
 
 mod answers;
+mod check;
 mod fan;
 mod reload;
 mod rights;
@@ -13,7 +14,7 @@ use std::{fs, os::unix::fs::MetadataExt as _, path::Path, process::ExitCode};
 use anyhow::Context as _;
 
 use super::{args::AgentArgs, fail};
-use crate::agent::{Config, alert, config, logs::Logs};
+use crate::agent::{Config, config, logs::Logs};
 
 /// Runs the verb.
 pub(super) fn agent(args: &AgentArgs) -> ExitCode {
@@ -41,10 +42,9 @@ fn read(path: &Path) -> anyhow::Result<Config> {
     let text = fs::read_to_string(path).with_context(|| {
         format!("failed to read the configuration `{}`: name another with --config", path.display())
     })?;
-    let config = config::parse(&path.display().to_string(), &text)?;
-    config.metrics.check()?;
-    config.otlp.check()?;
-    alert::check(&config.alerts)?;
+    let name = path.display().to_string();
+    let config = config::parse(&name, &text)?;
+    check::check(&config).map_err(|wrong| config::wrong(&name, &text, wrong.key, wrong.why))?;
     if config.alerts.runs_commands() {
         nobody_else_writes(path)?;
     }

@@ -30,13 +30,7 @@ pub(super) struct Ids {
 /// Whom the configuration wants the agent to be; none where that is who it is already.
 pub(super) fn whom(config: &ServiceConfig) -> anyhow::Result<Option<Ids>> {
     let Some(user) = &config.user else { return Ok(None) };
-    let ids = match user {
-        User::Name(name) => {
-            let (uid, gid) = user::ids(name).map_err(anyhow::Error::msg).context("failed to become another user")?;
-            Ids { uid, gid }
-        }
-        User::Ids(uid, gid) => Ids { uid: *uid, gid: gid.or_else(|| user::group_of(*uid)).unwrap_or(*uid) },
-    };
+    let ids = ids(user).context("failed to become another user")?;
     // SAFETY: no preconditions.
     match unsafe { libc::geteuid() } {
         own if own == ids.uid => Ok(None),
@@ -46,6 +40,17 @@ pub(super) fn whom(config: &ServiceConfig) -> anyhow::Result<Option<Ids>> {
             ids.uid
         ),
     }
+}
+
+/// Who that is on this machine.
+pub(super) fn ids(user: &User) -> anyhow::Result<Ids> {
+    Ok(match user {
+        User::Name(name) => {
+            let (uid, gid) = user::ids(name).map_err(anyhow::Error::msg)?;
+            Ids { uid, gid }
+        }
+        User::Ids(uid, gid) => Ids { uid: *uid, gid: gid.or_else(|| user::group_of(*uid)).unwrap_or(*uid) },
+    })
 }
 
 /// Makes the folders that are configured and missing, while that is still allowed, for whoever it will be that writes there.

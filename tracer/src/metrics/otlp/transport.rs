@@ -31,6 +31,8 @@ use crate::metrics::{
     tls::{self, Token},
 };
 
+/// The key that names the collector.
+const ENDPOINT: &str = "otlp.endpoint";
 /// The key that names certificate authorities.
 const CA_FILE: &str = "otlp.ca_file";
 
@@ -136,6 +138,21 @@ fn with<T>(headers: &MetadataMap, message: T) -> tonic::Request<T> {
     request
 }
 
+/// Whether the files can be used that the configuration names.
+///
+/// # Errors
+///
+/// When one can't be read, or has not what it should have.
+pub fn check_files(config: &Otlp) -> Result<(), MetricsError> {
+    headers(config)?;
+    let is_secure = config.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("https"));
+    match &config.ca_file {
+        // Nobody reads it for gRPC that is not encrypted.
+        Some(path) if is_secure || config.protocol == Protocol::Http => tls::client(CA_FILE, Some(path)).map(drop),
+        _ => Ok(()),
+    }
+}
+
 fn headers(config: &Otlp) -> Result<HeaderMap, MetricsError> {
     let mut headers = HeaderMap::new();
     for (name, value) in &config.headers {
@@ -156,8 +173,9 @@ fn headers(config: &Otlp) -> Result<HeaderMap, MetricsError> {
 
 fn grpc(config: &Otlp, endpoint: String) -> Result<Channel, MetricsError> {
     let secure = endpoint.starts_with("https");
-    let problem = |error: tonic::transport::Error| {
-        MetricsError::Config(format!("`otlp.endpoint` can't be used: {}", chain(&error)))
+    let problem = |error: tonic::transport::Error| MetricsError::Config {
+        key: ENDPOINT,
+        what: format!("`{ENDPOINT}` can't be used: {}", chain(&error)),
     };
     let mut endpoint = Endpoint::from_shared(endpoint)
         .map_err(problem)?
@@ -182,9 +200,10 @@ impl Http {
             // The machine's own authorities are looked for where they are needed: it may have none.
             None if endpoint.starts_with("https") => {
                 builder.with_provider_and_native_roots(tls::provider()).map_err(|error| {
-                    MetricsError::Config(format!(
-                        "no certificate authorities for `otlp.endpoint`: name a file of them with `{CA_FILE}` ({error})"
-                    ))
+                    let what = format!(
+                        "no certificate authorities for `{ENDPOINT}`: name a file of them with `{CA_FILE}` ({error})"
+                    );
+                    MetricsError::Config { key: ENDPOINT, what }
                 })?
             }
             file => builder.with_tls_config(tls::client(CA_FILE, file.as_deref())?),
