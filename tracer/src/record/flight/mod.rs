@@ -94,6 +94,7 @@ impl Flight {
     pub fn create(folder: &Path, keep: Keep, start: Start) -> io::Result<Flight> {
         fs::create_dir_all(folder)?;
         let segments_folder = folder.join(format!("fdtide-{}.segments", std::process::id()));
+        prune::make_way(&segments_folder)?;
         let lookout = Lookout::new(keep.triggers.clone());
         let mut flight = Flight {
             folder: folder.to_owned(),

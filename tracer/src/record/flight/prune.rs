@@ -46,6 +46,14 @@ pub(super) fn prune(folder: &Path, own: &Path, caps: &Caps, now_unix_ns: u64) {
     }
 }
 
+/// Gives what lies where this run is to have its segments another name, under which it is an old dump like others: a killed run
+/// had the same process id, as after the machine was started anew.
+pub(super) fn make_way(own: &Path) -> io::Result<()> {
+    let Ok(found) = own.metadata() else { return Ok(()) };
+    let stem = own.file_stem().unwrap_or_default().to_string_lossy();
+    fs::rename(own, own.with_file_name(format!("{stem}-{}.segments", found.mtime())))
+}
+
 fn remove(path: &Path) {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {

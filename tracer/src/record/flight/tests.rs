@@ -163,3 +163,22 @@ fn what_earlier_runs_have_left_and_is_too_old_goes_at_the_start() {
     create(changed(&newest) + 7200);
     assert!(!old.exists() && !left.exists() && newest.exists());
 }
+
+#[test]
+fn a_killed_run_with_the_same_process_id_is_in_nobodys_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let left = folder.path().join(format!("fdtide-{}.segments", std::process::id()));
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("000001.fdtide"), "left by a kill").unwrap();
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(5);
+    File::open(&left).unwrap().set_modified(earlier).unwrap();
+    let kept = left.with_file_name(format!("fdtide-{}-{}.segments", std::process::id(), changed(&left)));
+    // By number alone it may stay.
+    let caps = Caps { count: 1, bytes: u64::MAX, age_ns: u64::MAX };
+    let flight = shared(folder.path(), Keep { dumps: Some(caps), ..keep() });
+    assert_eq!(fs::read(kept.join("000001.fdtide")).unwrap(), b"left by a kill");
+    recorded(&flight, 1, 1);
+    let dump = flight.borrow_mut().dump("asked", &[], &closing(2 * SECOND)).unwrap();
+    assert_eq!(notes(&dump), ["note 1"]);
+    assert!(!kept.exists(), "it is one of the dumps, and older than this one");
+}
