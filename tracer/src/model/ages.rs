@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,8 @@ use crate::model::report::TableRow;
 
 /// Open descriptors whose install is remembered, in all.
 const OPEN: usize = 1 << 20;
+/// Installs and closes that wait for the program's beginning, at most: as long as none is told.
+const EARLY: usize = 1 << 16;
 /// Pairs of table and kind with a distribution.
 const ROWS: usize = 16_384;
 /// Steps of a distribution for each doubling.
@@ -40,11 +42,20 @@ pub struct AgeRow {
 }
 
 /// All of them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Ages {
     open: HashMap<TableId, HashMap<u32, u64>>,
     held: usize,
     spans: BTreeMap<(TableId, Kind), Spans>,
+    /// What came before the program's beginning was told. It comes by another ring, so that it may be the program's already.
+    early: Option<Early>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Early {
+    slots: Vec<Slot>,
+    /// Tables that have gone meanwhile.
+    gone: BTreeSet<TableId>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,9 +65,33 @@ struct Spans {
     max_ns: u64,
 }
 
+impl Default for Ages {
+    fn default() -> Self {
+        Self { open: HashMap::new(), held: 0, spans: BTreeMap::new(), early: Some(Early::default()) }
+    }
+}
+
 impl Ages {
     /// A descriptor has come or gone.
     pub fn slot(&mut self, slot: &Slot) {
+        match &mut self.early {
+            Some(early) if early.slots.len() < EARLY => early.slots.push(*slot),
+            Some(_) => {
+                self.settle(|_| true);
+                self.count(slot);
+            }
+            None => self.count(slot),
+        }
+    }
+
+    /// Counts those of what waits that are meant.
+    fn settle(&mut self, is_meant: impl Fn(&Slot) -> bool) {
+        let Some(Early { slots, gone }) = self.early.take() else { return };
+        slots.iter().filter(|slot| is_meant(slot)).for_each(|slot| self.count(slot));
+        gone.into_iter().for_each(|table| self.ended(table));
+    }
+
+    fn count(&mut self, slot: &Slot) {
         if let Some(kind) = slot.before
             && let Some(opened) = self.open.get_mut(&slot.table).and_then(|open| open.remove(&slot.number))
         {
@@ -81,17 +116,29 @@ impl Ages {
 
     /// The table has gone, and what was open with it.
     pub fn ended(&mut self, table: TableId) {
+        if let Some(early) = &mut self.early {
+            early.gone.insert(table);
+        }
         self.held -= self.open.remove(&table).map_or(0, |open| open.len());
     }
 
-    /// Everything before is not this program's.
-    pub fn start_over(&mut self, table: TableId) {
+    /// What came in this table before that time is not the program's.
+    pub fn start_over(&mut self, table: TableId, at_ns: u64) {
+        self.settle(|slot| slot.table != table || slot.at_ns >= at_ns);
+    }
+
+    /// Nothing of the table is told any more.
+    pub fn forget(&mut self, table: TableId) {
+        if let Some(early) = &mut self.early {
+            early.slots.retain(|slot| slot.table != table);
+        }
         self.ended(table);
         self.spans.retain(|(of, _), _| *of != table);
     }
 
     /// Its rows, by table, those closed most often first.
-    pub fn into_rows(self, tables: &[TableRow]) -> Vec<AgeRow> {
+    pub fn into_rows(mut self, tables: &[TableRow]) -> Vec<AgeRow> {
+        self.settle(|_| true);
         if self.spans.is_empty() {
             return Vec::new();
         }
@@ -166,11 +213,36 @@ mod tests {
             ages.slot(&slot(at + 10_000_007, n, Some(Kind::Pipe), None));
         }
         ages.slot(&slot(5, 900, Some(Kind::File), None));
+        ages.settle(|_| true);
         assert_eq!(ages.held, 0);
         let rows = ages.into_rows(&[]);
         assert_eq!(rows.iter().map(|row| (&*row.kind, row.closed)).collect::<Vec<_>>(), [("pipe", 100), ("fifo", 100)]);
         assert_eq!((rows[0].min_ns, rows[0].p50_ns, rows[0].max_ns), (7, 7, 7));
         assert_eq!((rows[1].p50_ns, rows[1].p99_ns), (10_000_000, 10_000_000));
+    }
+
+    #[test]
+    fn what_came_before_the_program_is_left_out_and_what_came_before_word_of_it_is_not() {
+        let mut ages = Ages::default();
+        ages.slot(&slot(10, 3, None, Some(Kind::File)));
+        // Its exec is at 100, and is told after what it has opened and closed by then.
+        ages.slot(&slot(110, 4, None, Some(Kind::Fifo)));
+        ages.slot(&slot(120, 5, None, Some(Kind::Fifo)));
+        ages.slot(&slot(130, 4, Some(Kind::Fifo), None));
+        ages.start_over(TableId(1), 100);
+        ages.slot(&slot(140, 3, Some(Kind::File), None));
+        ages.slot(&slot(150, 5, Some(Kind::Fifo), None));
+        let rows = ages.into_rows(&[]);
+        assert_eq!(rows.iter().map(|row| (&*row.kind, row.closed, row.max_ns)).collect::<Vec<_>>(), [("fifo", 2, 30)]);
+    }
+
+    #[test]
+    fn a_table_that_has_gone_before_anything_is_told_keeps_nothing_open() {
+        let mut ages = Ages::default();
+        ages.slot(&slot(10, 3, None, Some(Kind::File)));
+        ages.ended(TableId(1));
+        ages.start_over(TableId(2), 100);
+        assert_eq!((ages.held, ages.open.len()), (0, 0));
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Model {
                 }
                 table.start_over(origin);
                 self.censuses.start_over(before.id);
-                self.ages.start_over(before.id);
+                self.ages.start_over(before.id, event.at_ns);
             }
         } else {
             self.seen.not_followed += 1;

@@ -363,7 +363,7 @@ impl Model {
         }
         self.ages.ended(id);
         if self.options.stream {
-            self.ages.start_over(id);
+            self.ages.forget(id);
         }
         self.gone.insert(id);
         self.gone_order.push_back(id);

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::{
     Backend, LoadOptions, Session,
     backend::Choice,
+    baseline::Empty,
     hooks::{LIFECYCLE, Place},
     privileges,
 };
@@ -71,7 +72,7 @@ impl Finding {
 #[must_use]
 pub fn examine(options: &LoadOptions) -> Examination {
     let mut findings = vec![release(), btf(&options.btf)];
-    findings.extend(PROGRAM_TYPES.map(|(name, kind)| program_type(name, kind)));
+    findings.extend(program_types());
     let trials: Vec<_> = Backend::ALL.iter().map(|backend| Trial::of(*backend, options)).collect();
     findings.extend(trials.iter().map(Trial::finding));
     findings.extend(functions(&options.btf, &trials));
@@ -88,20 +89,26 @@ pub fn examine(options: &LoadOptions) -> Examination {
     }
 }
 
-/// Kinds of program that backends are made of.
-const PROGRAM_TYPES: [(&str, ProgramType); 2] =
-    [("tracing programs", ProgramType::Tracing), ("probe programs", ProgramType::KProbe)];
+/// Whether the kernel takes each kind of program that backends are made of, by giving it an empty one.
+fn program_types() -> [Finding; 3] {
+    let tracepoint = Empty::on_sys_exit().map(|_| true).map_err(|error| chain(&error));
+    let other = |kind| is_program_supported(kind).map_err(|error| chain(&error));
+    [
+        program_type("tracepoint programs", tracepoint, "every backend needs them: use Linux 6.1 or later with BTF"),
+        program_type("trampoline programs", other(ProgramType::Tracing), "kprobe and syscall do without"),
+        program_type("probe programs", other(ProgramType::KProbe), "fentry and syscall do without"),
+    ]
+}
 
-/// Whether the kernel takes a program of this kind, by giving it an empty one.
-fn program_type(name: &str, kind: ProgramType) -> Finding {
-    match is_program_supported(kind) {
+fn program_type(name: &str, tried: Result<bool, String>, advice: &str) -> Finding {
+    match tried {
         Ok(true) => Finding::new(name, State::Yes, "loaded one"),
-        Ok(false) => Finding::new(name, State::No, "the kernel does not know them").advise(match kind {
-            ProgramType::KProbe => "CONFIG_KPROBES and CONFIG_BPF_EVENTS bring them; the other backends do without",
-            _ => "use Linux 6.1 or later, built with CONFIG_DEBUG_INFO_BTF",
-        }),
-        Err(error) => Finding::new(name, State::Unknown, format!("can't be tried: {}", chain(&error)))
-            .advise("run as root, or give the binary CAP_BPF and CAP_PERFMON"),
+        Ok(false) => Finding::new(name, State::No, "the kernel does not know them").advise(advice),
+        // Whoever lacks the rights learns nothing of the kernel.
+        Err(error) if !privileges::missing().is_empty() => {
+            Finding::new(name, State::Unknown, error).advise("run as root, or give the binary CAP_BPF and CAP_PERFMON")
+        }
+        Err(error) => Finding::new(name, State::No, error).advise(advice),
     }
 }
 
@@ -148,7 +155,7 @@ impl Trial {
     fn hook(&self, program: &str) -> &'static str {
         if self.attached.contains(&program) {
             "attached by"
-        } else if self.refusal.is_some() {
+        } else if self.refusal.as_ref().is_some_and(|why| !why.contains(&format!("`{program}`"))) {
             "not tried by"
         } else {
             "refused to"

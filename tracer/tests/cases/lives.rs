@@ -25,11 +25,11 @@ fn case_10_a_late_release_is_no_leak() {
     assert_eq!(ran.execs_of("true").len(), 60);
     let suspects: Vec<_> = list(&ran.report, "growth").iter().map(|growth| &growth["suspect"]).collect();
     assert!(suspects.iter().all(|suspect| **suspect == json!([])), "not a leak: {suspects:?}");
-    // How old each was when it went: the fixture lets go of it so long after the exec that came after it.
+    // How old each was when it went: the fixture's clock for three of them starts a moment before it opens them.
     let ages = list(&ran.report, "ages").iter().find(|row| row["kind"] == "fifo").expect("ages of FIFOs");
     assert_eq!(number(ages, "pid"), number(end, "pid"));
     assert_eq!(number(ages, "closed"), 180, "{ages}");
-    assert!(number(ages, "min_ns") >= 1_500_000_000, "{ages}");
+    assert!(number(ages, "min_ns") >= 1_400_000_000, "{ages}");
     // Where the machine was quick enough that nothing was released among the execs, it is told as late.
     let growth = &list(&ran.report, "growth")[0];
     if number(growth, "grew") == 59 {

@@ -31,7 +31,8 @@ fn with_all_rights_a_backend_is_found_and_everything_is_looked_at() {
     for name in [
         "kernel",
         "BTF",
-        "tracing programs",
+        "tracepoint programs",
+        "trampoline programs",
         "probe programs",
         "fentry",
         "kprobe",
