@@ -277,10 +277,17 @@ proptest! {
             if !looks.is_empty() {
                 let reading = model.reading(&looks, event.at_ns()).unwrap();
                 prop_assert_eq!(balance(&reading.total()), live(&reading));
+                let mut gone = 0;
                 for set in before.iter().flat_map(|before| &before.sets) {
-                    let after = reading.sets.iter().find(|after| after.labels == set.labels);
-                    assert_only_grew(set, after.unwrap());
+                    match reading.sets.iter().find(|after| after.labels == set.labels) {
+                        Some(after) => assert_only_grew(set, after),
+                        // The one for the rest is told only while there is something in it.
+                        None => gone += u64::from(set.figures != Figures::default()),
+                    }
                 }
+                // Those that are not told any more have given up their place; some came and went between two readings.
+                let given_up = before.as_ref().map_or(0, |before| reading.given_up - before.given_up);
+                prop_assert!(gone <= given_up, "{gone} sets are gone, {given_up} gave up their place");
                 looks.clear();
                 before = Some(reading);
             }
