@@ -37,7 +37,7 @@ pub(super) fn attach(args: &AttachArgs, debug: bool) -> ExitCode {
 pub(super) fn begin(args: &AttachArgs, debug: bool) -> anyhow::Result<Trace> {
     let mut trace = Trace::start(&args.common, Vec::new(), debug)?;
     trace.targets(&args.targets)?;
-    trace.settle_down(false);
+    trace.settle_down(false, false);
     Ok(trace)
 }
 

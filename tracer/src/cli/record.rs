@@ -123,7 +123,7 @@ impl Recorder {
             Some(held) => trace.waiting(held.pid())?,
             None => trace.targets(&args.targets)?,
         }
-        trace.settle_down(true);
+        trace.settle_down(held.is_some(), true);
         let signals = Signals::new(&set).context("failed to listen to signals")?;
         drop(entered);
         // A command has the terminal to itself.

@@ -88,7 +88,7 @@ fn prepare(args: &RunArgs, debug: bool, held: &Held, gate: Option<&Gate>) -> any
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut trace = Trace::start(&args.common, command, debug)?;
     trace.waiting(held.pid())?;
-    trace.settle_down(outputs.as_ref().is_some_and(Outputs::pending));
+    trace.settle_down(true, outputs.as_ref().is_some_and(Outputs::pending));
     let signals = Signals::new(&set).context("failed to listen to signals")?;
     drop(_entered);
     Ok(Prepared { trace, runtime, signals, outputs })

@@ -309,12 +309,12 @@ impl Trace {
     }
 
     /// Every target is there: gives up the rights, and the memory, that only finding and hooking them took.
-    /// `files`: more than the report's own file is put in its place at the end.
-    pub(super) fn settle_down(&self, files: bool) {
+    /// `command`: there is one, which signals are passed on to. `files`: more than the report's own file is put in its place at the end.
+    pub(super) fn settle_down(&self, command: bool, files: bool) {
         let files = files || matches!(self.output, Output::Pending(..));
         // Whose program it is that has just been execed is asked of /proc.
         let look = self.stacks.is_some() || self.targets.is_open();
-        if let Err(error) = privileges::drop_unneeded(files, look) {
+        if let Err(error) = privileges::drop_unneeded(command, files, look) {
             log::warn!("the capabilities that are no longer needed could not be given up: {error}");
         }
         self.give_back();

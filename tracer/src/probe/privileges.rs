@@ -40,15 +40,17 @@ pub const UNATTENDED: [Capability; 4] =
 pub const FOR_ROOT: [Capability; 2] = [Capability::CAP_DAC_OVERRIDE, Capability::CAP_KILL];
 
 /// Gives up everything but what an attached trace still needs: reading its maps, looking at tables again after a miss,
-/// passing signals on, putting the results where `keep_files` says that they are to go, and, with `keep_maps`, seeing what
-/// processes have mapped, to name their stacks.
+/// with `keep_kill` passing signals on to a command, putting the results where `keep_files` says that they are to go, and, with
+/// `keep_maps`, seeing what processes have mapped, to name their stacks.
 ///
 /// # Errors
 ///
 /// When the kernel refuses.
-pub fn drop_unneeded(keep_files: bool, keep_maps: bool) -> Result<(), CapsError> {
+pub fn drop_unneeded(keep_kill: bool, keep_files: bool, keep_maps: bool) -> Result<(), CapsError> {
     let mut keep: Vec<Capability> = NEEDED.to_vec();
-    keep.push(Capability::CAP_KILL);
+    if keep_kill {
+        keep.push(Capability::CAP_KILL);
+    }
     if keep_files {
         keep.push(Capability::CAP_DAC_OVERRIDE);
     }

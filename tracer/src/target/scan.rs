@@ -5,9 +5,12 @@ use std::{
     path::Path,
 };
 
+use caps::{Capability, CapsHashSet};
+
 use super::{Selector, TargetError};
 use crate::{
     event::{Container, visible},
+    probe::privileges,
     procfs::{self, Facts, Names, Stat, container_of},
 };
 
@@ -133,7 +136,26 @@ pub fn nobody(root: &Path, selectors: &[Selector]) -> TargetError {
     } else {
         "; with `--wait` fdtide waits for one"
     };
-    TargetError::NoMatch { what, hint: format!("{near}{advice}") }
+    let blind = blind(selectors).map(|what| format!("; {what}")).unwrap_or_default();
+    TargetError::NoMatch { what, hint: format!("{near}{blind}{advice}") }
+}
+
+/// What these selectors ask for and this process may not read of others, and which capability that takes.
+pub fn blind(selectors: &[Selector]) -> Option<String> {
+    told(selectors, &privileges::effective())
+}
+
+fn told(selectors: &[Selector], held: &CapsHashSet) -> Option<String> {
+    let by_program = |selector: &Selector| matches!(selector, Selector::Name(_) | Selector::Exe(_));
+    let by_container = |selector: &Selector| matches!(selector, Selector::Container(_));
+    let needs: [(Capability, bool, &str); 2] = [
+        (Capability::CAP_SYS_PTRACE, selectors.iter().any(by_program), "whose program a process of another user is"),
+        (Capability::CAP_DAC_READ_SEARCH, selectors.iter().any(by_container), "names of containers in files of root's"),
+    ];
+    let missing = needs.iter().filter(|(capability, asked, _)| *asked && !held.contains(capability));
+    let words: Vec<_> =
+        missing.map(|(capability, _, what)| format!("without {capability} can't be read {what}")).collect();
+    (!words.is_empty()).then(|| words.join("; "))
 }
 
 /// What a process is called in a selector's own terms.
@@ -194,6 +216,19 @@ mod tests {
         // Neither the one that has ended nor fdtide itself.
         assert_eq!(found.by, [vec![10], vec![10, 12], vec![12], vec![]]);
         assert_eq!(found.pids(), [10, 12].into());
+    }
+
+    #[test]
+    fn what_can_not_be_read_of_others_is_told_with_the_capability_that_it_takes() {
+        let selectors: Vec<Selector> =
+            ["name:nginx", "container:web", "pid:7"].map(|text| text.parse().unwrap()).into();
+        let all = [Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH].into_iter().collect();
+        assert_eq!(told(&selectors, &all), None);
+        let none = CapsHashSet::new();
+        let both = told(&selectors, &none).unwrap();
+        assert!(both.contains("CAP_SYS_PTRACE") && both.contains("CAP_DAC_READ_SEARCH"), "{both}");
+        assert!(!told(&selectors[1..], &none).unwrap().contains("CAP_SYS_PTRACE"));
+        assert_eq!(told(&selectors[2..], &none), None, "an id is looked up in what everybody may read");
     }
 
     #[test]

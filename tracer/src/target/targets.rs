@@ -9,7 +9,7 @@ use std::{
 use super::{
     Kernel, Selector, TargetError,
     lookup::Lookup,
-    scan::{Found, nobody, scan},
+    scan::{Found, blind, nobody, scan},
     sift::{Answers, Sift},
 };
 use crate::{
@@ -94,6 +94,9 @@ impl Targets {
     /// When fdtide can't tell processes as the kernel does, or they can't be traced.
     pub fn begin(&mut self, session: &mut Session) -> Result<usize, TargetError> {
         procfs::check_namespace(&self.root)?;
+        if let Some(blind) = blind(&self.selectors().cloned().collect::<Vec<_>>()) {
+            log::warn!("{blind}: processes of others may be overlooked");
+        }
         // First: who execs while the others are looked at is not missed.
         self.tell(session)?;
         self.look(session, true)

@@ -30,13 +30,18 @@ fn missing(reason: &str) {
     skip(reason);
 }
 
+/// Whether the kernel preempts tasks inside of hooks, and skips these for others then.
+pub fn skips_hooks() -> bool {
+    fdtide::kernel::preemption::inside_of_programs()
+}
+
 /// Runs where the kernel skips hooks of its own accord, because it preempts tasks inside of them, until it skips none: what is looked
 /// at then has to be exact. A few times at most: with many threads there is no such run, and what is missed is allowed for.
 pub fn until_nothing_is_missed<T>(run: impl Fn() -> T, missed: impl Fn(&T) -> u64) -> T {
     let mut last = run();
     for _ in 0..4 {
         let count = missed(&last);
-        if count == 0 || !fdtide::kernel::preemption::inside_of_programs() {
+        if count == 0 || !skips_hooks() {
             break;
         }
         println!("again: the kernel skipped {count} runs of hooks");

@@ -105,13 +105,16 @@ impl Ran {
         self.execs().iter().filter(|exec| exec["program"] == program).collect()
     }
 
-    /// Nothing was lost, missed or skipped, and nothing is left open of what every run must hold to.
+    /// Nothing was lost or skipped, nor missed where the kernel does not do that by itself, and nothing is left open of what every run must hold to.
     pub fn checked(self) -> Self {
         let report = &self.report;
         assert_eq!(report["schema"], "fdtide.report/1");
-        for field in ["loss.lost", "loss.missed", "loss.skipped"] {
+        for field in ["loss.lost", "loss.skipped"] {
             assert_eq!(number(report, field), 0, "{field}: {}", report["loss"]);
         }
+        // Where the kernel skips hooks of its own accord it may do so in every attempt; the figures have to be right all the same.
+        let missed = number(report, "loss.missed");
+        assert!(missed == 0 || super::skips_hooks(), "loss.missed: {missed}");
         let seqs: Vec<u64> = self.execs().iter().map(|exec| number(exec, "seq")).collect();
         assert_eq!(seqs, (0..seqs.len() as u64).collect::<Vec<_>>(), "sequence numbers have gaps");
         let root = &self.execs()[0];
