@@ -11,4 +11,5 @@ mod bars;
 mod census;
 mod runs;
 mod steps;
+mod storm;
 mod told;

@@ -1,0 +1,73 @@
+//! Many processes at once: every one is told, and nothing of them stays in the kernel.
+
+use std::{process::Command, thread};
+
+use fdtide::{
+    event::{Event, decode},
+    probe::{Choice, LoadOptions, Session},
+};
+
+use crate::support::{
+    self,
+    fixture::{Fixture, bin},
+    line::number,
+    poll,
+};
+
+/// All of them may be alive at once; a guest takes its time for them. `cargo xtask bench` has ten thousand.
+const PROCESSES: usize = 400;
+
+/// What the records told.
+#[derive(Default)]
+struct Told {
+    /// Live descriptors before each exec of a process that was forked.
+    before: Vec<u32>,
+    ends: usize,
+}
+
+impl Told {
+    fn take(&mut self, session: &mut Session) {
+        session.drain(|bytes| match decode(bytes).expect("a record of this version") {
+            Event::Exec(exec) if !exec.again => self.before.extend(exec.before.map(|head| head.live)),
+            Event::Exit(_) => self.ends += 1,
+            _ => {}
+        });
+    }
+}
+
+#[test]
+fn a_fork_storm_is_told_whole_and_leaves_nothing_behind() {
+    let Some(_kernel) = support::kernel() else { return };
+    let mut session = Session::open(Choice::from_env(), &LoadOptions::default()).expect("a session");
+    let mut storm =
+        Fixture::spawn(Command::new(bin("fork-storm")).args(["--step", "--processes", &PROCESSES.to_string()]));
+    storm.next().expect("the line `base`");
+    session.add_target(storm.pid()).expect("it is traced");
+    storm.go();
+    let mut told = Told::default();
+    // The ring has no room for all of them.
+    let end = thread::scope(|scope| {
+        let end = scope.spawn(|| storm.next().expect("the line `end`"));
+        while !end.is_finished() {
+            told.take(&mut session);
+        }
+        end.join().expect("a line")
+    });
+    storm.go();
+    assert!(storm.wait().success());
+    poll(10, "the last process has gone", || session.is_deserted().then_some(()));
+    told.take(&mut session);
+    let mut left = 0;
+    session.snapshot(|_| left += 1).expect("a snapshot");
+    assert_eq!(left, 0, "tables are left in the kernel");
+    let stopped = session.stop(|_| ()).expect("it stops");
+    assert_eq!(stopped.lost(), 0);
+    let missed: u64 = stopped.missed.iter().map(|(_, count)| count).sum();
+    let forkers = number(&end, "forkers") as usize;
+    if missed == 0 || !support::skips_hooks() {
+        assert_eq!((told.before.len(), told.ends), (PROCESSES, PROCESSES + forkers + 1));
+        assert!(told.before.iter().all(|live| u64::from(*live) == number(&end, "high_water")), "{:?}", told.before);
+    } else {
+        support::skip(&format!("the kernel skipped {missed} runs of hooks, as it preempts tasks inside of them"));
+    }
+}
