@@ -25,7 +25,10 @@ use super::{
     selftest,
     targets::Follow,
 };
-use crate::{memory, procfs};
+use crate::{
+    memory,
+    procfs::{self, Stat},
+};
 
 /// Records taken before the ring is emptied again.
 const AT_A_TIME: usize = 64;
@@ -233,12 +236,15 @@ impl Session {
         }
     }
 
-    /// Whether no process is traced any more, as the kernel has it; where the map can't be read, there may be some.
+    /// Whether no process is traced any more, as the kernel has it; where the map can't be read, there may be some. One whose exit's
+    /// hook was skipped stays in the map, and has gone all the same.
     #[must_use]
     pub fn is_deserted(&self) -> bool {
         let rows = map(&self.ebpf, "PROCS")
             .and_then(|rows| HashMap::<_, u32, Wire<ProcRow>>::try_from(rows).map_err(map_error("PROCS")));
-        rows.is_ok_and(|rows| rows.keys().next().is_none())
+        let lives =
+            |pid, start| Stat::of(Path::new("/"), pid).is_some_and(|stat| stat.runs() && stat.started_at(start));
+        rows.is_ok_and(|rows| rows.iter().all(|row| row.is_ok_and(|(pid, row)| !lives(pid, row.0.start_ns))))
     }
 
     /// Rows made, and decisions carried out, by all walks so far.

@@ -36,10 +36,10 @@ struct Message {
 }
 
 impl Message {
-    /// `path+file:///…/tracer#fdtide@0.1.0`: whether the package is one of ours in the guest.
-    fn goes_along(&self) -> bool {
-        let name = self.package_id.rsplit(['#', '/']).next().and_then(|rest| rest.split('@').next());
-        name.is_some_and(|name| PACKAGES.contains(&name))
+    /// `path+file:///…/tracer#fdtide@0.1.0`: the package, if it is one of ours in the guest.
+    fn goes_along(&self) -> Option<&'static str> {
+        let name = self.package_id.rsplit(['#', '/']).next().and_then(|rest| rest.split('@').next())?;
+        PACKAGES.into_iter().find(|known| *known == name)
     }
 }
 
@@ -49,8 +49,14 @@ struct Made {
     kind: Vec<String>,
 }
 
-/// A built binary: its cargo name, whether it is a test, its file.
-type Built = (String, bool, PathBuf);
+/// A built binary.
+#[derive(Debug, PartialEq)]
+struct Built {
+    package: String,
+    name: String,
+    is_test: bool,
+    file: PathBuf,
+}
 
 pub fn build(targets: &[Target]) -> Result<Programs> {
     let tests: Vec<String> = targets.iter().map(|target| format!("--test={target}")).collect();
@@ -59,10 +65,12 @@ pub fn build(targets: &[Target]) -> Result<Programs> {
     args.extend(tests.iter().map(String::as_str));
     let built = cargo(&args)?;
     let find = |name: &str, test: bool| {
-        let found = built.iter().find(|built| built.0 == name && built.1 == test);
-        found.map(|built| built.2.clone()).with_context(|| format!("cargo built no `{name}`"))
+        // The fixtures have tests of their own, one of the same name.
+        let is = |built: &&Built| built.package == PACKAGES[0] && built.name == name && built.is_test == test;
+        let found = built.iter().find(is);
+        found.map(|built| built.file.clone()).with_context(|| format!("cargo built no `{name}`"))
     };
-    let files: Vec<_> = built.iter().map(|(.., file)| file.as_path()).collect();
+    let files: Vec<_> = built.iter().map(|built| built.file.as_path()).collect();
     let mut archive = archive(&files)?;
     for name in REAL {
         for file in ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name)) {
@@ -103,9 +111,11 @@ fn cargo(args: &[&str]) -> Result<Vec<Built>> {
 
 fn executables(messages: &str) -> Vec<Built> {
     let built = |line: &str| {
-        let message: Message = serde_json::from_str(line).ok().filter(Message::goes_along)?;
+        let message: Message = serde_json::from_str(line).ok()?;
+        let package = message.goes_along()?.to_owned();
         let target = message.target?;
-        Some((target.name, target.kind.iter().any(|kind| kind == "test"), message.executable?))
+        let is_test = target.kind.iter().any(|kind| kind == "test");
+        Some(Built { package, name: target.name, is_test, file: message.executable? })
     };
     messages.lines().filter_map(built).collect()
 }
@@ -149,6 +159,12 @@ mod tests {
             {"reason":"compiler-artifact","package_id":"path+file:///s/tracer#fdtide@0.1.0","target":{"name":"kernel","kind":["test"]},"executable":"/t/deps/kernel-1"}
             {"reason":"compiler-artifact","package_id":"path+file:///s/fleet#fdtide-fleet@0.1.0","target":{"name":"fdtide-fleet","kind":["bin"]},"executable":"/t/fdtide-fleet"}
             {"reason":"build-finished","success":true}"#;
-        assert_eq!(executables(messages), [("kernel".to_owned(), true, PathBuf::from("/t/deps/kernel-1"))]);
+        let kernel = Built {
+            package: "fdtide".to_owned(),
+            name: "kernel".to_owned(),
+            is_test: true,
+            file: PathBuf::from("/t/deps/kernel-1"),
+        };
+        assert_eq!(executables(messages), [kernel]);
     }
 }
