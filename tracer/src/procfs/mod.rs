@@ -15,7 +15,7 @@ pub use cgroup::{Cgroup, cgroups_of, id_of, ids_of};
 pub use container::{container_in, container_of};
 pub use facts::Facts;
 pub use names::Names;
-pub use namespace::{NotHost, check as check_namespace, ns_pids};
+pub use namespace::{NotHost, check as check_namespace, may_be_inside, ns_pids};
 pub use stat::{Stat, pids};
 
 use std::path::{Path, PathBuf};

@@ -35,6 +35,13 @@ pub fn check(root: &Path) -> Result<(), NotHost> {
     if own == HOST { Ok(()) } else { Err(NotHost::Inner(own.into_owned())) }
 }
 
+/// Whether a process may have other ids than the machine's: not if it is in the machine's own namespace, which costs less to see than
+/// its ids.
+#[must_use]
+pub fn may_be_inside(root: &Path, pid: u32) -> bool {
+    fs::read_link(file(root, pid, "ns/pid")).map_or(true, |namespace| namespace.as_os_str() != HOST)
+}
+
 /// The ids of a process, the machine's first and its own last; empty if it has gone.
 #[must_use]
 pub fn ns_pids(root: &Path, pid: u32) -> Vec<u32> {
@@ -67,5 +74,21 @@ mod tests {
         symlink("pid:[4026532000]", machine.root().join("proc/self/ns/pid")).unwrap();
         let told = check(machine.root()).unwrap_err().to_string();
         assert!(told.contains("hostPID") && told.contains("4026532000"), "{told}");
+    }
+
+    #[test]
+    fn who_is_in_the_machines_own_namespace_has_one_id() {
+        let machine = Machine::new();
+        for (pid, namespace, inside) in
+            [(10, Some(HOST), false), (11, Some("pid:[4026532000]"), true), (12, None, true)]
+        {
+            machine.process(Made { pid, ..Made::default() });
+            let link = file(machine.root(), pid, "ns/pid");
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            if let Some(namespace) = namespace {
+                symlink(namespace, &link).unwrap();
+            }
+            assert_eq!(may_be_inside(machine.root(), pid), inside, "{namespace:?}");
+        }
     }
 }

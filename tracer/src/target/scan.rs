@@ -80,7 +80,7 @@ pub fn scan(root: &Path, selectors: &[Selector], names: &mut Names, own: u32) ->
 fn by_pid(root: &Path, selectors: &[Selector], pids: &[u32], own: u32, found: &mut Found) -> Result<(), TargetError> {
     // Read once, however many ids are asked for.
     let mut inside: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for other in pids.iter().copied().filter(|other| *other != own) {
+    for other in pids.iter().copied().filter(|other| *other != own && procfs::may_be_inside(root, *other)) {
         // One that is the first in several namespaces is still one.
         for inner in procfs::ns_pids(root, other).into_iter().skip(1).collect::<BTreeSet<u32>>() {
             inside.entry(inner).or_default().push(other);
@@ -136,21 +136,25 @@ pub fn nobody(root: &Path, selectors: &[Selector]) -> TargetError {
     } else {
         "; with `--wait` fdtide waits for one"
     };
-    let blind = blind(selectors).map(|what| format!("; {what}")).unwrap_or_default();
+    let blind = blind(selectors.iter()).map(|what| format!("; {what}")).unwrap_or_default();
     TargetError::NoMatch { what, hint: format!("{near}{blind}{advice}") }
 }
 
 /// What these selectors ask for and this process may not read of others, and which capability that takes.
-pub fn blind(selectors: &[Selector]) -> Option<String> {
+pub fn blind<'a>(selectors: impl Iterator<Item = &'a Selector> + Clone) -> Option<String> {
     told(selectors, &privileges::effective())
 }
 
-fn told(selectors: &[Selector], held: &CapsHashSet) -> Option<String> {
+fn told<'a>(selectors: impl Iterator<Item = &'a Selector> + Clone, held: &CapsHashSet) -> Option<String> {
     let by_program = |selector: &Selector| matches!(selector, Selector::Name(_) | Selector::Exe(_));
     let by_container = |selector: &Selector| matches!(selector, Selector::Container(_));
     let needs: [(Capability, bool, &str); 2] = [
-        (Capability::CAP_SYS_PTRACE, selectors.iter().any(by_program), "whose program a process of another user is"),
-        (Capability::CAP_DAC_READ_SEARCH, selectors.iter().any(by_container), "names of containers in files of root's"),
+        (Capability::CAP_SYS_PTRACE, selectors.clone().any(by_program), "whose program a process of another user is"),
+        (
+            Capability::CAP_DAC_READ_SEARCH,
+            selectors.clone().any(by_container),
+            "names of containers in files of root's",
+        ),
     ];
     let missing = needs.iter().filter(|(capability, asked, _)| *asked && !held.contains(capability));
     let words: Vec<_> =
@@ -223,12 +227,12 @@ mod tests {
         let selectors: Vec<Selector> =
             ["name:nginx", "container:web", "pid:7"].map(|text| text.parse().unwrap()).into();
         let all = [Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH].into_iter().collect();
-        assert_eq!(told(&selectors, &all), None);
+        assert_eq!(told(selectors.iter(), &all), None);
         let none = CapsHashSet::new();
-        let both = told(&selectors, &none).unwrap();
+        let both = told(selectors.iter(), &none).unwrap();
         assert!(both.contains("CAP_SYS_PTRACE") && both.contains("CAP_DAC_READ_SEARCH"), "{both}");
-        assert!(!told(&selectors[1..], &none).unwrap().contains("CAP_SYS_PTRACE"));
-        assert_eq!(told(&selectors[2..], &none), None, "an id is looked up in what everybody may read");
+        assert!(!told(selectors[1..].iter(), &none).unwrap().contains("CAP_SYS_PTRACE"));
+        assert_eq!(told(selectors[2..].iter(), &none), None, "an id is looked up in what everybody may read");
     }
 
     #[test]

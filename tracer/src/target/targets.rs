@@ -77,7 +77,7 @@ impl Targets {
     }
 
     /// The selectors in force, in the order in which they came.
-    pub fn selectors(&self) -> impl Iterator<Item = &Selector> {
+    pub fn selectors(&self) -> impl Iterator<Item = &Selector> + Clone {
         self.wishes.iter().map(|wish| &wish.selector)
     }
 
@@ -94,7 +94,7 @@ impl Targets {
     /// When fdtide can't tell processes as the kernel does, or they can't be traced.
     pub fn begin(&mut self, session: &mut Session) -> Result<usize, TargetError> {
         procfs::check_namespace(&self.root)?;
-        if let Some(blind) = blind(&self.selectors().cloned().collect::<Vec<_>>()) {
+        if let Some(blind) = blind(self.selectors()) {
             log::warn!("{blind}: processes of others may be overlooked");
         }
         // First: who execs while the others are looked at is not missed.
