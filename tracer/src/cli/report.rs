@@ -39,8 +39,9 @@ fn try_report(args: &ReportArgs) -> anyhow::Result<()> {
         ([path], Format::Html) => page(path, output),
         (_, Format::Html) => anyhow::bail!("a page is of one recording: name one, or use `--format text` or `json`"),
         ([path], format) => {
-            let (_, report) = reading::replay(path, Rows::Last, None).with_context(|| path.display().to_string())?;
-            results::write(report, Vec::new(), format, output, false).map(drop)
+            let (_, mut report) =
+                reading::replay(path, Rows::Last, None).with_context(|| path.display().to_string())?;
+            results::write(&mut report, Vec::new(), format, output, false)
         }
         (paths, format) => together(paths, format, output),
     }

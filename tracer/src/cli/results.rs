@@ -19,28 +19,27 @@ pub(super) fn check(format: Format, output: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes what is left to write: the report, or the exec records that did not stream by before it. Gives the report back,
-/// without its execs if they were written.
+/// Writes what is left to write: the report, or the exec records that did not stream by before it. The report is without its
+/// execs then, if they were written.
 pub(super) fn write(
-    mut report: Report,
+    report: &mut Report,
     mut rest: Vec<ExecRecord>,
     format: Format,
     mut output: Output,
     deaf: bool,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<()> {
     let result = match format {
-        Format::Text => sink::text::write(&report, &mut output),
-        Format::Html => sink::html::write(&report, &Timeline::default(), &mut output),
-        Format::Json => sink::json::write(&report, &mut output),
+        Format::Text => sink::text::write(report, &mut output),
+        Format::Html => sink::html::write(report, &Timeline::default(), &mut output),
+        Format::Json => sink::json::write(report, &mut output),
         Format::Jsonl => {
             rest.append(&mut report.execs);
             // Lines have no tables, so that none is missing.
             report.coverage.retain(|note| note.code != "tables_let_go");
             // What was not seen belongs to the reader of the lines too, but not into them.
-            let _ = sink::text::write_coverage(&report, &mut io::stderr());
+            let _ = sink::text::write_coverage(report, &mut io::stderr());
             if deaf { Ok(()) } else { rest.iter().try_for_each(|record| sink::jsonl::write_exec(record, &mut output)) }
         }
     };
-    fail::written(result.and_then(|()| output.finish())).context("failed to write the results")?;
-    Ok(report)
+    fail::written(result.and_then(|()| output.finish())).context("failed to write the results")
 }

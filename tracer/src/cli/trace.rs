@@ -471,8 +471,9 @@ impl Trace {
 
     /// Detaches, writes what is left to write, and gives the report; without its execs if they were streamed.
     pub(super) fn finish(self, root: Option<RootEnd>) -> anyhow::Result<Report> {
-        let (ended, rest) = self.end(root)?;
-        results::write(ended.report, rest, ended.format, ended.output, ended.deaf)
+        let (mut ended, rest) = self.end(root)?;
+        results::write(&mut ended.report, rest, ended.format, ended.output, ended.deaf)?;
+        Ok(ended.report)
     }
 
     /// Detaches, and gives the report and the exec records that were completed last.

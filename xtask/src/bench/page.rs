@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{Results, goals::Goal, rounds::Row, tool::Tool, work::OPS};
-use crate::vm::cost::Cost;
+use crate::vm::cost::{Backend, Cost};
 
 const HEAD: &str = "\
 # What it costs
@@ -155,16 +155,18 @@ fn hooks(out: &mut impl Write, results: &Results) -> fmt::Result {
          are counted in a guest ({}) whose clock goes by a nanosecond with each instruction, with the kernel's own account of its programs \
          (`bpf_stats`): instructions that they run for one operation, and how often a program runs. What as many empty programs take \
          ({:.0} each, nearly all of it the account itself) is taken off. What lies around a program (a trampoline, an int3, the \
-         tracepoint) is not in it.\n\n\
-         | | open + close | pipe + 2 × close | socket + close | dup2 onto a live number | getppid |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: |",
+         tracepoint) is not in it.\n",
         costs.release, costs.empty
     )?;
+    let operations = &OPS[..5];
+    write!(out, "| |")?;
+    operations.iter().try_for_each(|(_, name)| write!(out, " {name} |"))?;
+    writeln!(out, "\n| --- |{}", " ---: |".repeat(operations.len()))?;
     for role in ["target", "bystander"] {
-        for backend in ["fentry", "kprobe", "syscall"] {
+        for backend in Backend::ALL.map(|backend| backend.to_string()) {
             write!(out, "| {backend}, as {role}")?;
-            for operation in ["open", "pipe", "socket", "dup2", "getppid"] {
-                let is = |row: &&Cost| row.backend == backend && row.role == role && row.operation == operation;
+            for (operation, _) in operations {
+                let is = |row: &&Cost| row.backend == backend && row.role == role && row.operation == *operation;
                 match costs.rows.iter().find(is) {
                     Some(row) => write!(out, " | {:.0} in {:.1} runs", row.instructions, row.runs)?,
                     None => write!(out, " | ")?,

@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+pub use super::kernels::Backend;
 use super::{
     apt,
     boot::{self, Clock},
     guest,
-    kernels::{self, Backend, Plan},
+    kernels::{self, Plan},
     programs,
 };
 use crate::sh;
@@ -72,11 +73,12 @@ pub fn measure(hook_cost: &Path, work: &Path) -> Result<Costs> {
     apt::fetch(kernel, &folder).with_context(|| format!("failed to fetch Debian's kernel {KERNEL}"))?;
     let command = [hook_cost, work].map(|file| guest::quoted(&file.to_string_lossy())).join(" ");
     let section = |name: String| (name.clone(), format!("env FDTIDE_BACKEND={name} {command}"));
+    let programs = programs::archive(&[hook_cost, work])?;
     let mut costs = Costs { release: String::new(), empty: 0.0, rows: Vec::new() };
     for backend in Backend::ALL {
         let plan = Plan { kernel, preempt: None, backend: Some(backend) };
         let script = guest::commands(&["empty".to_owned(), backend.to_string()].map(section));
-        let mut archive = programs::archive(&[hook_cost, work])?;
+        let mut archive = programs.clone();
         archive.file(Path::new("/init"), true, script.as_bytes())?;
         let boot = boot::boot(&plan, &archive.finish()?, &folder.join(KERNEL), Clock::Instructions, LIMIT)?;
         ensure!(!boot.timed_out, "the guest for {backend} took more than {} s", LIMIT.as_secs());

@@ -20,11 +20,11 @@ use crate::{
         logs::Logs,
         notify::Notify,
     },
-    cli::{fail, keeper::Keeper, signals::Signals, sink_file::Output, trace::Trace},
+    cli::{args::Format, keeper::Keeper, results, signals::Signals, sink_file::Output, trace::Trace},
     model::Report,
     pipeline,
     probe::Occasion,
-    sink::{self, html::Timeline, text::words::count},
+    sink::{self, text::words::count},
     target::{Added, Selector},
 };
 
@@ -190,8 +190,8 @@ impl Service {
             tracing::error!("{error:#}; the report is made all the same");
         }
         let Service { trace, exporters, alerts, config, keeper, .. } = self;
-        let (report, rest) = trace.report()?;
-        let written = write_report(&report, &config.report);
+        let (mut report, rest) = trace.report()?;
+        let written = write_report(&mut report, &config.report);
         if let Some(path) = keeper.and_then(|keeper| keeper.dumps().pop()) {
             tracing::info!("the last of the recording is in `{}`", path.display());
         }
@@ -213,15 +213,14 @@ impl Service {
 }
 
 /// Puts it into its file, if it is to have one.
-fn write_report(report: &Report, config: &ReportConfig) -> anyhow::Result<()> {
+fn write_report(report: &mut Report, config: &ReportConfig) -> anyhow::Result<()> {
     let Some(file) = &config.file else { return Ok(()) };
-    let mut output = Output::open(file, false)?;
-    let written = match config.format {
-        ReportFormat::Json => sink::json::write(report, &mut output),
-        ReportFormat::Text => sink::text::write(report, &mut output),
-        ReportFormat::Html => sink::html::write(report, &Timeline::default(), &mut output),
+    let format = match config.format {
+        ReportFormat::Json => Format::Json,
+        ReportFormat::Text => Format::Text,
+        ReportFormat::Html => Format::Html,
     };
-    fail::written(written.and_then(|()| output.finish())).context("failed to write the report")
+    results::write(report, Vec::new(), format, Output::open(file, false)?, false)
 }
 
 /// Tells it in the log.
