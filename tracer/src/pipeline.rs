@@ -8,7 +8,7 @@ mod facts;
 use std::{borrow::Cow, collections::HashSet};
 
 use crate::{
-    event::{Event, Name, ProcId, Seen, decode::decode},
+    event::{Event, Name, Opener, ProcId, Seen, TableId, decode::decode},
     model::{
         CoverageNote, End, ExecRecord, Gap, LiveView, Loss, Model, Options, Pause, Report,
         meter::{Failed, MeterOptions, Reading},
@@ -48,8 +48,25 @@ pub struct Noticed {
     pub pids: Vec<u32>,
     /// Programs that were execed.
     pub programs: Vec<Name>,
+    /// When processes last execed, boot time in nanoseconds, and that they have gone.
+    pub images: Vec<(u32, Option<u64>)>,
     /// Stacks that rows of a census name.
-    pub stacks: Vec<u32>,
+    pub stacks: Vec<Opened>,
+}
+
+/// A descriptor whose user stack was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Identity of the stack.
+    pub stack: u32,
+    /// The table, and the census that names the stack.
+    pub census: (TableId, u32),
+    /// Process of the census, once that is complete.
+    pub process: Option<u32>,
+    /// Thread that opened it.
+    pub by: Opener,
+    /// Boot time of that, nanoseconds.
+    pub at_ns: Option<u64>,
 }
 
 impl Noticed {
@@ -59,9 +76,23 @@ impl Noticed {
             Event::Exec(exec) => {
                 self.pids.push(exec.process.id.pid);
                 self.programs.push(exec.path.clone());
+                self.images.push((exec.process.id.pid, Some(exec.at_ns)));
             }
-            Event::Census(census) => self.pids.push(census.process.pid),
-            Event::Descriptor(row) => self.stacks.extend(row.stack),
+            Event::Exit(ended) => self.images.push((ended.process.id.pid, None)),
+            Event::Census(census) => {
+                self.pids.push(census.process.pid);
+                let of = (census.table, census.census);
+                for opened in self.stacks.iter_mut().filter(|opened| opened.census == of) {
+                    opened.process = Some(census.process.pid);
+                }
+            }
+            Event::Descriptor(row) => self.stacks.extend(row.stack.map(|stack| Opened {
+                stack,
+                census: (row.table, row.census),
+                process: None,
+                by: row.opener,
+                at_ns: row.opened_ns,
+            })),
             _ => {}
         }
     }

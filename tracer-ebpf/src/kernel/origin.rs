@@ -1,7 +1,7 @@
 //! When and from where each descriptor was opened, and each one told apart: only where the agent asked for it.
 
 use aya_ebpf::{
-    bindings::{BPF_F_USER_STACK, BPF_RB_NO_WAKEUP},
+    bindings::{BPF_F_FAST_STACK_CMP, BPF_F_USER_STACK, BPF_RB_NO_WAKEUP},
     helpers::generated::bpf_get_stackid,
 };
 use fdtide_abi::{
@@ -38,9 +38,12 @@ pub fn take_stack(program: Program, context: *mut core::ffi::c_void) {
         return;
     }
     let Some(scratch) = SCRATCH.get_ptr_mut(program as u32) else { return };
+    // Equal is what has the same hash of its addresses: their files can't be looked up while another thread changes the
+    // mappings, and the same stack with files and without would be two that exclude each other.
+    let flags = u64::from(BPF_F_USER_STACK | BPF_F_FAST_STACK_CMP);
     // SAFETY: the program's own context; a valid map value.
     unsafe {
-        let id = bpf_get_stackid(context, STACKS.as_ptr(), u64::from(BPF_F_USER_STACK));
+        let id = bpf_get_stackid(context, STACKS.as_ptr(), flags);
         (*scratch).request.stack = if id < 0 { 0 } else { id as u32 + 1 };
         if id < 0 {
             count(Counter::StackLost);

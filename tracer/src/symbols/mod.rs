@@ -51,6 +51,13 @@ impl Symbols {
         self.modules.file(build_id).is_some()
     }
 
+    /// Where an address of a process is now: build id of the file and offset. None where nothing with code is mapped, or
+    /// the process has gone. A thread's id does as well.
+    #[must_use]
+    pub fn place(&self, pid: u32, address: u64) -> Option<([u8; BUILD_ID], u64)> {
+        self.modules.place(pid, address)
+    }
+
     /// A frame in a file, by its build id: inlined functions first, the one that they are in last.
     pub fn frame(&mut self, build_id: &[u8; BUILD_ID], offset: u64) -> Vec<Frame> {
         let bare = |module: Name| Frame { module, build_id: hex(build_id), offset, symbol: None, source: None };
@@ -111,7 +118,7 @@ mod tests {
         let mut symbols = Symbols::new();
         symbols.learn(std::process::id());
         let here = a_function_of_this_program_is_found_by_build_id_and_offset as *const () as u64;
-        let (build_id, offset) = symbols.modules.place(std::process::id(), here).expect("it is mapped");
+        let (build_id, offset) = symbols.place(std::process::id(), here).expect("it is mapped");
         let frames = symbols.frame(&build_id, offset + 2);
         let last = frames.last().expect("a frame");
         assert!(last.symbol.as_deref().is_some_and(|name| name.ends_with("by_build_id_and_offset")), "{frames:?}");

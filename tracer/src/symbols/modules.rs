@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -29,6 +30,8 @@ pub(super) struct Modules {
 
 /// A mapping with code: a line of `/proc/PID/maps`.
 struct Mapping<'a> {
+    addresses: Range<u64>,
+    offset: u64,
     device: &'a str,
     inode: u64,
     path: &'a str,
@@ -69,19 +72,12 @@ impl Modules {
         self.files.get(build_id)
     }
 
-    /// Where an address of a process is: build id and offset.
-    #[cfg(test)]
+    /// Where an address of a process is: build id of the file that is mapped there now, and offset.
     pub fn place(&self, pid: u32, address: u64) -> Option<([u8; BUILD_ID], u64)> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-        maps.lines().find_map(|line| {
-            let mut words = line.split_whitespace();
-            let (from, to) = words.next()?.split_once('-')?;
-            let offset = u64::from_str_radix(words.nth(1)?, 16).ok()?;
-            let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
-            let path = line.split_once('/').map(|(_, path)| format!("/{path}"))?;
-            (from..to).contains(&address).then_some(())?;
-            Some((build_id(Path::new(&path))?, address - from + offset))
-        })
+        let mapping = maps.lines().filter_map(code).find(|mapping| mapping.addresses.contains(&address))?;
+        let file = reachable(pid, mapping.path)?;
+        Some((build_id(&file)?, address - mapping.addresses.start + mapping.offset))
     }
 }
 
@@ -106,9 +102,13 @@ fn build_id(path: &Path) -> Option<[u8; BUILD_ID]> {
 /// `from-to perms offset device inode path`; None where there is no code, or no file.
 fn code(line: &str) -> Option<Mapping<'_>> {
     let mut words = line.split_ascii_whitespace();
-    let perms = words.nth(1)?;
-    let device = words.nth(1)?;
+    let (from, to) = words.next()?.split_once('-')?;
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    let addresses = hex(from)?..hex(to)?;
+    let perms = words.next()?;
+    let offset = hex(words.next()?)?;
+    let device = words.next()?;
     let inode = words.next()?.parse().ok()?;
     let path = &line[line.find('/')?..];
-    perms.contains('x').then_some(Mapping { device, inode, path })
+    perms.contains('x').then_some(Mapping { addresses, offset, device, inode, path })
 }

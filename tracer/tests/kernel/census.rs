@@ -189,11 +189,7 @@ fn a_census_inside_a_burst_of_two_milliseconds_shows_what_was_held() {
 
     let same = |stack| dirs.iter().filter(|row| row.stack == Some(stack)).count();
     let most = dirs.iter().filter_map(|row| row.stack).max_by_key(|stack| same(*stack)).expect("stacks");
-    let counters = session.coverage().expect("counters").counters;
-    // Where memory for them was not to be had at that moment, it is counted, and there is none for those opens.
-    let without = counters.iter().filter(|(counter, _)| ["stack_lost", "chunk_map_full"].contains(&counter.name()));
-    let told = same(most) as u64 + without.map(|(_, count)| count).sum::<u64>();
-    assert!(told >= 450, "one loop opened them all: {} of {} alike, {counters:?}", same(most), dirs.len());
+    assert!(same(most) >= 450, "one loop opened them all: {} of {} alike", same(most), dirs.len());
     let frames = session.stack(most).expect("its frames");
     assert!(frames.len() >= 2, "{frames:?}");
 }
