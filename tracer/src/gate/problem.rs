@@ -5,6 +5,12 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use thiserror::Error;
 
+/// Bytes of a line that are shown, and its characters of space before it is cut.
+const LINE: usize = 108;
+const SPACE: usize = 20;
+/// Stands for what is cut off.
+const CUT: &str = "…";
+
 /// Something that can't be read as a budget or a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{origin}:{line}:{column}: {message}")]
@@ -84,13 +90,37 @@ fn floor(text: &str, at: usize) -> usize {
 impl Problem {
     /// The message with the line of the text and a mark under the place, for a terminal.
     pub fn render(&self) -> String {
-        let mark = AnnotationKind::Primary.span(self.span.clone()).label(self.label.as_str());
-        let snippet = Snippet::source(self.source_text.as_str()).path(self.origin.as_str()).annotation(mark);
+        let (line, span) = self.line();
+        let shown = line.get(..span.start).unwrap_or_default().chars().count() + 1;
+        let mark = AnnotationKind::Primary.span(span).label(self.label.as_str());
+        let snippet = Snippet::source(line).line_start(self.line).path(self.origin.as_str()).annotation(mark);
         let mut group = Level::ERROR.primary_title(self.message.as_str()).element(snippet);
         if !self.help.is_empty() {
             group = group.element(Level::HELP.message(self.help.as_str()));
         }
-        Renderer::plain().render(&[group])
+        let place = |column| format!("--> {}:{}:{column}\n", self.origin, self.line);
+        // It counts in what it was given, which may be a piece of the line.
+        Renderer::plain().render(&[group]).replacen(&place(shown), &place(self.column), 1)
+    }
+
+    /// The line of the place and the place in it; of a long one, or one that begins far to the right, a piece. The renderer cuts such
+    /// lines too, and takes away more than there is if the place is in the space at their beginning.
+    fn line(&self) -> (String, Range<usize>) {
+        let text = &self.source_text;
+        let (before, after) = text.split_at_checked(self.span.start).unwrap_or((text, ""));
+        let begin = before.rfind('\n').map_or(0, |at| at + 1);
+        let end = after.find('\n').map_or(text.len(), |at| before.len() + at);
+        let line = text.get(begin..end).unwrap_or_default();
+        let mark = before.len() - begin..self.span.end.clamp(before.len(), end) - begin;
+        let space = line.chars().take_while(|c| c.is_whitespace()).count();
+        if line.len() <= LINE && space <= SPACE {
+            return (line.to_owned(), mark);
+        }
+        let from = floor(line, mark.start.saturating_sub(LINE / 3));
+        let to = floor(line, from + LINE);
+        let at = |place: usize| CUT.len() + place.min(to) - from;
+        let tail = if to < line.len() { CUT } else { "" };
+        (format!("{CUT}{}{tail}", line.get(from..to).unwrap_or_default()), at(mark.start)..at(mark.end))
     }
 }
 
@@ -116,6 +146,30 @@ mod tests {
         assert_eq!(raw(90..95).within("x", "ab").column, 3);
         assert_eq!(raw(1..2).within("x", "é").column, 1);
         assert!(!raw(0..1).within("x", "\x1b[2J").render().contains('\x1b'));
+    }
+
+    #[test]
+    fn of_a_long_line_the_piece_around_the_place_is_shown() {
+        let text = format!("a = 1\n{}[here]{}\nb = 2", "x".repeat(500), "y".repeat(500));
+        let rendered = raw(506..512).within("f.toml", &text).render();
+        let lines: Vec<&str> = rendered.lines().collect();
+        assert!(lines[1].ends_with("f.toml:2:501"), "{rendered}");
+        let (shown, marks) = (lines[3], lines[4]);
+        assert_eq!(shown.find("[here]").map(|at| shown[..at].chars().count()), marks.find("^^^^^^"), "{rendered}");
+        assert!(shown.starts_with("2 | …xx") && shown.ends_with("yy…") && !rendered.contains("b = 2"), "{rendered}");
+    }
+
+    #[test]
+    fn a_place_in_the_space_before_a_line_can_be_shown() {
+        for space in [" ", "\t", "\0", "\u{3000}"] {
+            for count in [21, 60, 300] {
+                let text = format!("{}word{}", space.repeat(count), "é".repeat(200));
+                for at in 0..text.len() {
+                    let problem = raw(at..at + 1).within("f.toml", &text);
+                    assert!(problem.render().contains(&format!("f.toml:1:{}", problem.column)), "{text:?}");
+                }
+            }
+        }
     }
 
     #[test]
