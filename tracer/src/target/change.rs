@@ -22,27 +22,33 @@ pub struct Added {
 }
 
 impl Targets {
-    /// One more selector.
+    /// One more selector. An id whose process has ended means whoever has it now.
     ///
     /// # Errors
     ///
     /// As [`Self::begin`]; if an id fits nobody, too. The selectors are as before then.
     pub fn add(&mut self, session: &mut Session, selector: Selector) -> Result<Added, TargetError> {
-        if let Some(wish) = self.wishes.iter().find(|wish| wish.selector == selector).cloned() {
+        let id = matches!(selector, Selector::Pid(_));
+        let known = self.wishes.iter().position(|wish| wish.selector == selector);
+        if let Some(at) = known {
+            let wish = self.wishes[at].clone();
             let processes = self.traced(session, &wish)?;
-            return Ok(Added { processes, already: true, doubts: Vec::new() });
+            if processes > 0 || !id {
+                return Ok(Added { processes, already: true, doubts: Vec::new() });
+            }
         }
         let only = [selector.clone()];
         let found = scan(&self.root, &only, &mut self.names, self.own)?;
         let pids = found.pids();
-        if pids.is_empty() && (!self.follow_new || matches!(selector, Selector::Pid(_))) {
+        if pids.is_empty() && (!self.follow_new || id) {
             return Err(nobody(&self.root, &only));
         }
-        let pid = if matches!(selector, Selector::Pid(_)) { pids.first().copied() } else { None };
-        self.wishes.push(Wish { selector, pid });
+        let before = self.wishes.clone();
+        known.map(|at| self.wishes.remove(at));
+        self.wishes.push(Wish { selector, pid: pids.first().copied().filter(|_| id) });
         let added = self.tell(session).and_then(|()| self.trace(session, &found.roots(&self.root)));
         if added.is_err() {
-            self.wishes.pop();
+            self.wishes = before;
             self.tell(session)?;
         }
         added.map(|()| Added { processes: pids.len(), already: false, doubts: found.doubts })

@@ -16,6 +16,7 @@ use crate::{
     support::{
         self,
         fixture::{Fixture, bin},
+        limits::kill,
         line::number,
     },
     world::holding,
@@ -154,6 +155,41 @@ fn a_selector_that_is_taken_back_lets_go_what_no_other_one_fits() {
     assert_eq!((trace.tables().len(), trace.targets.selectors().count()), (2, 2));
     assert!(trace.targets.add(&mut trace.session, selector("name:nobody-is-called-this")).is_err());
     assert_eq!(trace.targets.selectors().count(), 2);
+}
+
+/// A process that has this id; None where ids can't be chosen.
+fn with_id(pid: u32) -> Option<Fixture> {
+    support::poll(20, "the id is given away again", || {
+        if std::fs::write("/proc/sys/kernel/ns_last_pid", (pid - 1).to_string()).is_err() {
+            return Some(None);
+        }
+        let fixture = Fixture::spawn(&mut Command::new("cat"));
+        (fixture.pid() == pid).then_some(Some(fixture))
+    })
+}
+
+#[test]
+fn an_id_whose_process_has_ended_means_whoever_has_it_now() {
+    let Some(_kernel) = support::kernel() else { return };
+    let mut trace = Trace::start(&[], false);
+    let mut first = Fixture::spawn(&mut Command::new("cat"));
+    let pid = first.pid();
+    let selector: Selector = format!("pid:{pid}").parse().expect("a selector");
+    let added = trace.targets.add(&mut trace.session, selector.clone()).expect("it is there");
+    assert_eq!((added.processes, added.already), (1, false));
+    kill(pid, libc::SIGKILL);
+    first.wait();
+    trace.tables();
+    let nobody = trace.targets.add(&mut trace.session, selector.clone()).expect_err("nobody has it");
+    assert!(nobody.to_string().contains(&pid.to_string()), "{nobody}");
+    assert_eq!(trace.targets.selectors().count(), 1);
+    let Some(_second) = with_id(pid) else {
+        support::skip("process ids can't be chosen here");
+        return;
+    };
+    let added = trace.targets.add(&mut trace.session, selector).expect("it is there again");
+    assert_eq!((added.processes, added.already, trace.targets.selectors().count()), (1, false, 1));
+    assert_eq!(trace.tables().keys().copied().collect::<Vec<_>>(), [pid]);
 }
 
 #[test]
