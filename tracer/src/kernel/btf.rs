@@ -2,7 +2,7 @@
 //!
 //! Only what member look-up needs is kept: structures and unions, and the ways to them (Documentation/bpf/btf.rst, v6.12).
 
-use std::collections::{HashMap, HashSet};
+use std::ffi::CStr;
 
 const MAGIC: u16 = 0xeb9f;
 
@@ -32,12 +32,10 @@ pub struct Btf<'a> {
     strings: &'a [u8],
     /// Where each type starts in `types`; type 0 is void.
     starts: Vec<u32>,
-    /// Structures by name, the first of a name.
-    structs: HashMap<&'a [u8], u32>,
-    /// Functions by name.
-    funcs: HashMap<&'a [u8], u32>,
-    /// Names of typedefs.
-    typedefs: HashSet<&'a [u8]>,
+    /// The last type of each place of names; 0 for none.
+    last: Vec<u32>,
+    /// The type before each in its place. A map of a kernel's hundred thousand names takes longer to fill than all look-ups.
+    before: Vec<u32>,
 }
 
 mod kind {
@@ -62,6 +60,15 @@ mod kind {
     pub const ENUM64: u32 = 19;
 }
 
+/// Places of names.
+const PLACES: usize = 1 << 14;
+
+/// The place of a name, by its length and its end: many begin alike.
+fn place(name: &[u8]) -> usize {
+    let end = name.iter().rev().take(4).fold(name.len(), |sum, byte| sum * 31 + usize::from(*byte));
+    end % PLACES
+}
+
 /// How deep structures may nest before the bytes are taken for nonsense.
 const DEPTH: usize = 32;
 
@@ -84,19 +91,12 @@ impl<'a> Btf<'a> {
         };
         let types = part(word(bytes, 8)? as usize, word(bytes, 12)? as usize)?;
         let strings = part(word(bytes, 16)? as usize, word(bytes, 20)? as usize)?;
-        let mut btf = Self {
-            types,
-            strings,
-            starts: vec![0],
-            structs: HashMap::new(),
-            funcs: HashMap::new(),
-            typedefs: HashSet::new(),
-        };
+        let mut btf = Self { types, strings, starts: vec![0], last: vec![0; PLACES], before: vec![0] };
         let mut at = 0;
         while at < types.len() {
             let id = btf.starts.len() as u32;
             btf.starts.push(at as u32);
-            let info = word(types, at + 4)?;
+            let (name, info) = named(types, at)?;
             let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
             let extra = match kind {
                 kind::INT | kind::VAR | kind::DECL_TAG => 4,
@@ -114,19 +114,13 @@ impl<'a> Btf<'a> {
                 | kind::TYPE_TAG => 0,
                 _ => return Err(BtfError::Kind { id, kind }),
             };
-            let name = btf.string(word(types, at)?);
-            match kind {
-                kind::STRUCT => {
-                    btf.structs.entry(name).or_insert(id);
-                }
-                kind::FUNC => {
-                    btf.funcs.entry(name).or_insert(id);
-                }
-                kind::TYPEDEF => {
-                    btf.typedefs.insert(name);
-                }
-                _ => {}
-            }
+            let looked_up = matches!(kind, kind::STRUCT | kind::FUNC | kind::TYPEDEF);
+            btf.before.push(if looked_up {
+                let place = place(btf.string(name));
+                std::mem::replace(&mut btf.last[place], id)
+            } else {
+                0
+            });
             at += 12 + extra;
             if at > types.len() {
                 return Err(BtfError::Truncated(types.len()));
@@ -138,26 +132,26 @@ impl<'a> Btf<'a> {
     /// Whether the kernel describes a function of this name.
     #[must_use]
     pub fn has_function(&self, name: &str) -> bool {
-        self.funcs.contains_key(name.as_bytes())
+        self.find(kind::FUNC, name).is_some()
     }
 
     /// Whether the kernel describes a typedef of this name; each BTF tracepoint has one.
     #[must_use]
     pub fn has_typedef(&self, name: &str) -> bool {
-        self.typedefs.contains(name.as_bytes())
+        self.find(kind::TYPEDEF, name).is_some()
     }
 
     /// Whether the kernel describes a structure of this name.
     #[must_use]
     pub fn has_struct(&self, name: &str) -> bool {
-        self.structs.contains_key(name.as_bytes())
+        self.find(kind::STRUCT, name).is_some()
     }
 
     /// Byte offset of a member, dots between levels. Unnamed structures and unions in between are looked through, because
     /// kernels move members into and out of them. None if there is no such member, or if it is a bit field.
     #[must_use]
     pub fn offset(&self, strukt: &str, path: &str) -> Option<u32> {
-        let mut id = *self.structs.get(strukt.as_bytes())?;
+        let mut id = self.find(kind::STRUCT, strukt)?;
         let mut offset = 0;
         for name in path.split('.') {
             let (at, member) = self.member(id, name.as_bytes(), DEPTH)?;
@@ -165,6 +159,20 @@ impl<'a> Btf<'a> {
             id = member;
         }
         Some(offset)
+    }
+
+    /// The first type of this kind and name.
+    fn find(&self, kind: u32, name: &str) -> Option<u32> {
+        let mut id = *self.last.get(place(name.as_bytes()))?;
+        let mut found = None;
+        while id != 0 {
+            let (own, info) = named(self.types, *self.starts.get(id as usize)? as usize).ok()?;
+            if info >> 24 & 0x1f == kind && self.string(own) == name.as_bytes() {
+                found = Some(id);
+            }
+            id = *self.before.get(id as usize)?;
+        }
+        found
     }
 
     /// Offset and type of a member of `id`.
@@ -211,12 +219,18 @@ impl<'a> Btf<'a> {
 
     fn string(&self, offset: u32) -> &'a [u8] {
         let rest = self.strings.get(offset as usize..).unwrap_or_default();
-        rest.split(|byte| *byte == 0).next().unwrap_or_default()
+        CStr::from_bytes_until_nul(rest).map_or(rest, CStr::to_bytes)
     }
 }
 
 fn take<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], BtfError> {
     bytes.get(at..).and_then(|rest| rest.first_chunk::<N>()).copied().ok_or(BtfError::Truncated(bytes.len()))
+}
+
+/// Place of the name in the strings, and the word of kind and count, of a type.
+fn named(types: &[u8], at: usize) -> Result<(u32, u32), BtfError> {
+    let words = u64::from_le_bytes(take(types, at)?);
+    Ok((words as u32, (words >> 32) as u32))
 }
 
 fn word(bytes: &[u8], at: usize) -> Result<u32, BtfError> {
@@ -285,6 +299,34 @@ mod tests {
         assert_eq!(btf.offset("outer", "d"), Some(8));
         assert_eq!(btf.offset("outer", "e.y"), Some(28));
         assert!(btf.has_function("do_it") && btf.has_struct("inner"));
+        assert!(!btf.has_struct("do_it") && !btf.has_typedef("inner"), "another kind of the same name");
+    }
+
+    /// Kernels have several structures of some names, and names that come to the same place.
+    #[test]
+    fn the_first_of_a_name_counts_whatever_shares_its_place() {
+        let mut strings = vec![0u8];
+        let mut types = Vec::new();
+        let names: Vec<String> = (0..40_000).map(|n| format!("s{n}_tail")).chain(["s7_tail".to_owned()]).collect();
+        for (index, name) in names.iter().enumerate() {
+            let member = strings.len() as u32 + name.len() as u32 + 1;
+            let words = [strings.len() as u32, kind::STRUCT << 24 | 1, 4, member, 0, 8 * index as u32];
+            types.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            strings.extend(name.as_bytes());
+            strings.extend(b"\0m\0");
+        }
+        let mut bytes = MAGIC.to_le_bytes().to_vec();
+        bytes.extend([1, 0]);
+        for word in [24, 0, types.len() as u32, types.len() as u32, strings.len() as u32] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(types);
+        bytes.extend(strings);
+        let btf = Btf::parse(&bytes).unwrap();
+        for (index, name) in names[..40_000].iter().enumerate().step_by(997).chain([(7, &names[7])]) {
+            assert_eq!(btf.offset(name, "m"), Some(index as u32), "{name}");
+        }
+        assert!(!btf.has_struct("s40000_tail"));
     }
 
     #[test]
