@@ -1,6 +1,7 @@
 //! Programs to their places.
 
 use std::{
+    fs,
     sync::{Mutex, PoisonError},
     thread,
 };
@@ -156,6 +157,7 @@ pub(super) fn program_error(program: &'static str, source: ProgramError) -> Prob
     };
     let why = match errno {
         Some(libc::EPERM) => denied(),
+        Some(libc::EACCES) if is_perf_event(&source) => no_perf_events(paranoid()),
         Some(libc::EACCES) => format!("the verifier rejects it on this kernel; please report this: {log}"),
         Some(libc::EINVAL) => format!("this kernel lacks something that it needs: {log}"),
         Some(libc::ENOENT) => "this kernel can't probe that function".to_owned(),
@@ -176,6 +178,26 @@ fn denied() -> String {
         );
     }
     format!("{} missing", privileges::names(&missing))
+}
+
+fn is_perf_event(source: &ProgramError) -> bool {
+    matches!(source, ProgramError::SyscallError(error) if error.call == "perf_event_open")
+}
+
+/// Whom the kernel lets open perf events. Above 2, which is a distribution's own (Debian's default is 3), CAP_PERFMON does not do.
+fn paranoid() -> Option<i32> {
+    fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
+/// Why the kernel says EACCES to a probe.
+fn no_perf_events(paranoid: Option<i32>) -> String {
+    match paranoid {
+        Some(level @ 3..) => format!(
+            "kernel.perf_event_paranoid is {level}, and above 2 only CAP_SYS_ADMIN may open perf events, which probes are; \
+             set it to 2, or take another backend"
+        ),
+        _ => "a security module denies perf events, which probes are".to_owned(),
+    }
 }
 
 /// The end of a verifier log says what was wrong; its statistics do not.
@@ -200,6 +222,14 @@ mod tests {
         let log = "0: R1=ctx()\n1: (85) call foo#1\nunknown func foo#1\nverification time 3 usec\nprocessed 2 insns (limit 1)\n";
         assert_eq!(last_lines(log), "1: (85) call foo#1; unknown func foo#1");
         assert_eq!(last_lines(""), "");
+    }
+
+    #[test]
+    fn who_may_not_open_perf_events_hears_why() {
+        assert!(no_perf_events(Some(3)).starts_with("kernel.perf_event_paranoid is 3, "));
+        for level in [Some(2), Some(-1), None] {
+            assert!(no_perf_events(level).starts_with("a security module"), "{level:?}");
+        }
     }
 
     #[test]
