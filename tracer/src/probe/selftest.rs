@@ -178,7 +178,9 @@ fn live(go: i32, done: i32, program: i32) -> ! {
         }
         if libc::read(go, (&raw mut byte).cast(), 1) == 1 {
             let none: [*const libc::c_char; 1] = [std::ptr::null()];
-            libc::syscall(libc::SYS_execveat, program, c"".as_ptr(), none.as_ptr(), none.as_ptr(), libc::AT_EMPTY_PATH);
+            // With a name: of a program without one the kernel's log would speak.
+            let argv = [c"fdtide-self-test".as_ptr(), std::ptr::null()];
+            libc::syscall(libc::SYS_execveat, program, c"".as_ptr(), argv.as_ptr(), none.as_ptr(), libc::AT_EMPTY_PATH);
             libc::write(done, (&raw const byte).cast(), 1);
             libc::read(go, (&raw mut byte).cast(), 1);
         }
