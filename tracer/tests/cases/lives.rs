@@ -16,11 +16,16 @@ fn case_10_a_late_release_is_no_leak() {
     let folder = tempfile::TempDir::new().expect("a folder");
     let recording = folder.path().join("case.fdtide");
     let options = ["--record", recording.to_str().expect("UTF-8"), "--depth", "events"];
-    let ran = run(&options, &bin("fd-case"), &["10", "--delay", "1500"]).ended_well().checked();
+    let late = |delay: u64| {
+        let ran = run(&options, &bin("fd-case"), &["10", "--delay", &delay.to_string()]).ended_well().checked();
+        // By the fixture's own count there is no crest where the execs take longer than the delay, as under emulation.
+        let crest = number(ran.step("end"), "high_water") > base(&ran) + 100;
+        crest.then_some((ran, delay))
+    };
+    let (ran, delay) = [1500, 10_000, 40_000].into_iter().find_map(late).expect("sixty execs within the delay");
     let (b, end) = (base(&ran), ran.step("end"));
     let row = ran.table(number(end, "pid"));
     assert_eq!(number(row, "high_water"), number(end, "high_water"));
-    assert!(number(row, "high_water") > b + 100, "{row}");
     assert_eq!(number(row, "settled"), b, "all of it was released");
     assert_eq!(ran.execs_of("true").len(), 60);
     let suspects: Vec<_> = list(&ran.report, "growth").iter().map(|growth| &growth["suspect"]).collect();
@@ -29,7 +34,7 @@ fn case_10_a_late_release_is_no_leak() {
     let ages = list(&ran.report, "ages").iter().find(|row| row["kind"] == "fifo").expect("ages of FIFOs");
     assert_eq!(number(ages, "pid"), number(end, "pid"));
     assert_eq!(number(ages, "closed"), 180, "{ages}");
-    assert!(number(ages, "min_ns") >= 1_400_000_000, "{ages}");
+    assert!(number(ages, "min_ns") >= (delay - 100) * 1_000_000, "{ages}");
     // Where the machine was quick enough that nothing was released among the execs, it is told as late.
     let growth = &list(&ran.report, "growth")[0];
     if number(growth, "grew") == 59 {

@@ -63,11 +63,14 @@ fn a_fork_storm_is_told_whole_and_leaves_nothing_behind() {
     }
     poll(10, "the last process has gone", || session.is_deserted().then_some(()));
     told.take(&mut session);
-    let mut left = 0;
-    session.snapshot(|_| left += 1).expect("a snapshot");
-    assert_eq!(left, 0, "tables are left in the kernel");
+    let mut left = Vec::new();
+    session.snapshot(|bytes| left.push(decode(bytes))).expect("a snapshot");
+    let counted: Vec<_> = session.coverage().expect("counters").counters;
+    let counted: Vec<_> = counted.iter().filter(|(_, count)| *count > 0).map(|(what, n)| (what.name(), n)).collect();
+    let about = format!("{} execs and {} ends told, counted {counted:?}", told.before.len(), told.ends);
+    assert!(left.is_empty(), "{} tables are left in the kernel, {about}; the first: {:?}", left.len(), left[0]);
     let stopped = session.stop(|_| ()).expect("it stops");
-    assert_eq!(stopped.lost(), 0);
+    assert_eq!(stopped.lost(), 0, "{about}");
     let forkers = number(&end, "forkers") as usize;
     assert_eq!((told.before.len(), told.ends), (PROCESSES, PROCESSES + forkers + 1));
     assert!(told.before.iter().all(|live| u64::from(*live) == number(&end, "high_water")), "{:?}", told.before);

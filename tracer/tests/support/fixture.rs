@@ -91,13 +91,13 @@ impl Fixture {
         (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
     }
 
-    /// A fixture that says nothing for half a minute waits for something that does not come.
+    /// A fixture that says nothing for two minutes, under emulation too, waits for something that does not come.
     fn wait_for_output(&self) {
         if self.stdout.buffer().is_empty() {
             let fd = self.stdout.get_ref().as_raw_fd();
             let mut wait = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
             // SAFETY: one pollfd.
-            assert!(unsafe { libc::poll(&raw mut wait, 1, 30_000) } == 1, "the fixture says nothing");
+            assert!(unsafe { libc::poll(&raw mut wait, 1, 120_000) } == 1, "the fixture says nothing");
         }
     }
 
