@@ -43,9 +43,12 @@ fn a_fork_storm_is_told_whole_and_leaves_nothing_behind() {
         Fixture::spawn(Command::new(bin("fork-storm")).args(["--step", "--processes", &PROCESSES.to_string()]));
     storm.next().expect("the line `base`");
     session.add_target(storm.pid()).expect("it is traced");
+    // The ring has no room for all of them: as in the tool, whoever empties it does not wait for its turn after the storm.
+    // SAFETY: no preconditions; 0 is this thread.
+    let nice = |level| unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, level) };
+    nice(-10);
     storm.go();
     let mut told = Told::default();
-    // The ring has no room for all of them.
     let end = thread::scope(|scope| {
         let end = scope.spawn(|| storm.next().expect("the line `end`"));
         while !end.is_finished() {
@@ -53,6 +56,7 @@ fn a_fork_storm_is_told_whole_and_leaves_nothing_behind() {
         }
         end.join().expect("a line")
     });
+    nice(0);
     storm.go();
     assert!(storm.wait().success());
     let missed: u64 = session.coverage().expect("counters").missed.iter().map(|(_, count)| count).sum();
