@@ -1,6 +1,7 @@
 //! The Debian package: the same tree with a control file, built by dpkg-deb.
 
 use std::{
+    env,
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -47,6 +48,9 @@ License: GPL-2
 License: MIT
 ";
 
+/// An address that no machine has (RFC 2606).
+const NOBODY: &str = "fdtide@fdtide.invalid";
+
 /// The agent's unit.
 pub const UNIT: &str = "fdtide-agent.service";
 /// The agent's configuration, from `deploy`; dpkg keeps what the administrator made of it.
@@ -60,12 +64,13 @@ pub fn package(inputs: &Inputs, work: &Path, out: &Path, revision: u32) -> Resul
     let root = work.join(format!("deb-{revision}"));
     stage::tree(inputs, work, &root.join("usr"), For::Debian)?;
     let authors = inputs.crates.tool()?.authors.join(", ");
+    let maintainer = maintainer(&authors, env::var("DEBFULLNAME").ok(), env::var("DEBEMAIL").ok());
     let doc = root.join("usr/share/doc/fdtide");
-    write(&doc.join("copyright"), &copyright(&authors)?)?;
+    write(&doc.join("copyright"), &copyright(&format!("{} {authors}", date(inputs.epoch, "+%Y")?))?)?;
     let time = date(inputs.epoch, "+%a, %d %b %Y %T +0000")?;
     let entry = format!(
         "fdtide ({version}) unstable; urgency=medium\n\n  * Version {}; changelog.gz says what is new.\n\n \
-         -- {authors} <fdtide@invalid>  {time}\n",
+         -- {maintainer}  {time}\n",
         inputs.version,
     );
     write(&doc.join("changelog.Debian"), &entry)?;
@@ -77,7 +82,7 @@ pub fn package(inputs: &Inputs, work: &Path, out: &Path, revision: u32) -> Resul
     installed.sort();
     write(&control.join("md5sums"), &md5sums(&root, &installed)?)?;
     service(&root, &control)?;
-    write(&control.join("control"), &control_file(inputs, &version, &authors, &installed, work)?)?;
+    write(&control.join("control"), &control_file(inputs, &version, &maintainer, &installed, work)?)?;
     stage::settle(&root, inputs.epoch)?;
     let file = out.join(format!("fdtide_{version}_{}.deb", arch(&inputs.program.triple)));
     let mut dpkg = Command::new("dpkg-deb");
@@ -86,6 +91,11 @@ pub fn package(inputs: &Inputs, work: &Path, out: &Path, revision: u32) -> Resul
         .env("DPKG_DEB_THREADS_MAX", "1");
     sh::output(dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&file))?;
     Ok(file)
+}
+
+/// Whoever gives the package away, by the variables of Debian's own tools. Without them there is nobody to write to.
+fn maintainer(authors: &str, name: Option<String>, address: Option<String>) -> String {
+    format!("{} <{}>", name.unwrap_or_else(|| authors.to_owned()), address.unwrap_or_else(|| NOBODY.to_owned()))
 }
 
 /// Configuration and scripts.
@@ -104,13 +114,19 @@ fn service(root: &Path, control: &Path) -> Result<()> {
     Ok(())
 }
 
-fn control_file(inputs: &Inputs, version: &str, authors: &str, installed: &[PathBuf], work: &Path) -> Result<String> {
+fn control_file(
+    inputs: &Inputs,
+    version: &str,
+    maintainer: &str,
+    installed: &[PathBuf],
+    work: &Path,
+) -> Result<String> {
     let mut kib = 0;
     for file in installed {
         kib += fs::metadata(file).context("failed to look at a file")?.len().div_ceil(1024);
     }
     let mut text = format!(
-        "Package: fdtide\nVersion: {version}\nArchitecture: {}\nMaintainer: {authors}\nInstalled-Size: {kib}\n",
+        "Package: fdtide\nVersion: {version}\nArchitecture: {}\nMaintainer: {maintainer}\nInstalled-Size: {kib}\n",
         arch(&inputs.program.triple)
     );
     // `useradd` for the agent's user; certificates for stores, collectors and posts with TLS.
@@ -174,6 +190,13 @@ fn write(file: &Path, text: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_maintainer_is_whoever_the_variables_name() {
+        assert_eq!(maintainer("us", None, None), "us <fdtide@fdtide.invalid>");
+        let named = maintainer("us", Some("A B".into()), Some("a@b.example".into()));
+        assert_eq!(named, "A B <a@b.example>");
+    }
 
     #[test]
     fn architectures_have_debians_names() {

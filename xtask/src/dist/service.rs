@@ -16,11 +16,12 @@ use crate::sh;
 
 /// How long the agent may take to be at work, and to end.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// `sh -c THIS - OWNER CAPABILITIES OPTION…`: folders as systemd or Kubernetes makes them, then the agent, with these capabilities and
-/// no others.
+/// `sh -c THIS - OWNER CAPABILITIES OPTION…`: folders as systemd or Kubernetes makes them, anew each time, then
+/// the agent, with these capabilities and no others.
 const START: &str = "
 owner=$1 capabilities=$2
 shift 2
+rm -rf /run/fdtide /var/lib/fdtide
 for folder in /var/lib/fdtide /run/fdtide; do
     mkdir -p $folder && chown $owner:$owner $folder && chmod 0700 $folder || exit 1
 done
@@ -44,9 +45,9 @@ pub fn not_enabled(debian: &Debian) -> Result<()> {
     Ok(())
 }
 
-/// As `systemctl enable` does where systemd runs.
+/// As `systemctl enable` does where systemd runs; the helper works for packages' scripts only.
 pub fn enable(debian: &Debian) -> Result<()> {
-    debian.inside(&["deb-systemd-helper", "enable", UNIT])?;
+    debian.inside(&["env", "DPKG_MAINTSCRIPT_PACKAGE=fdtide", "deb-systemd-helper", "enable", UNIT])?;
     enabled(debian)
 }
 
