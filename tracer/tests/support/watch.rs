@@ -1,6 +1,9 @@
 //! A trace by the library whose tables can be looked at while it runs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use fdtide::{
     event::{Event, Head, TableId, decode},
@@ -12,6 +15,9 @@ use fdtide::{
 use serde_json::Value;
 
 use super::line::{Differences, failures, number};
+
+/// Longer than a hook takes in which the processor of a guest does something else.
+const UNDER_WAY: Duration = Duration::from_millis(200);
 
 /// Hooks attached to one process and its descendants.
 pub struct Watch {
@@ -71,10 +77,22 @@ impl Watch {
         found.unwrap_or_else(|| panic!("the table {id:?} of process {pid} is not among those followed: {all:?}"))
     }
 
+    /// The greatest number that a thread held, by all that was told so far. An exec that has just taken the mark along tells it at
+    /// the end of its hook, which may be under way: what is not as expected is looked at once more.
+    fn thread_high(&mut self, table: TableId, expected: u64) -> u32 {
+        let told = |watch: &Self| watch.seen.thread_high.get(&table).copied().unwrap_or(0);
+        if u64::from(told(self)) != expected {
+            std::thread::sleep(UNDER_WAY);
+            self.take();
+        }
+        told(self)
+    }
+
     /// Compares a fixture's line with the table of the process that wrote it.
     pub fn compare(&mut self, line: &Value, differences: &mut Differences) {
         let pid = u32::try_from(number(line, "pid")).expect("a pid");
         let head = self.table(pid);
+        let thread = self.thread_high(head.id, number(line, "thread_high_water"));
         // What a hook missed was looked at again; what was between two looks is gone, and told as such (limits.md).
         let seen = self.session.coverage().expect("counters");
         let missed: u64 = seen.missed.iter().map(|(_, count)| count).sum();
@@ -95,7 +113,6 @@ impl Watch {
             check("high-water", near(wide(head.life.live), high), high);
             check("installs", near(head.installs, opens), opens);
             check("closes", near(head.closes, closes), closes);
-            let thread = self.seen.thread_high.get(&head.id).copied().unwrap_or(0);
             // What a ring opens counts for the thread only where the thread itself does the work, seen at that moment.
             let (most, least) = (number(line, "thread_high_water"), line["thread_high_water_least"].as_u64());
             let within = least.is_some_and(|least| (least..=most).contains(&thread.into()));
