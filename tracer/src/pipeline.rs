@@ -5,7 +5,10 @@
 
 mod facts;
 
-use std::{borrow::Cow, collections::HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use crate::{
     event::{Event, Name, Opener, ProcId, Seen, TableId, decode::decode},
@@ -50,6 +53,8 @@ pub struct Noticed {
     pub programs: Vec<Name>,
     /// When processes last execed, boot time in nanoseconds, and that they have gone.
     pub images: Vec<(u32, Option<u64>)>,
+    /// Processes in which censuses were taken, by table and number.
+    pub censuses: HashMap<(TableId, u32), u32>,
     /// Stacks that rows of a census name.
     pub stacks: Vec<Opened>,
 }
@@ -61,8 +66,6 @@ pub struct Opened {
     pub stack: u32,
     /// The table, and the census that names the stack.
     pub census: (TableId, u32),
-    /// Process of the census, once that is complete.
-    pub process: Option<u32>,
     /// Thread that opened it.
     pub by: Opener,
     /// Boot time of that, nanoseconds.
@@ -81,15 +84,11 @@ impl Noticed {
             Event::Exit(ended) => self.images.push((ended.process.id.pid, None)),
             Event::Census(census) => {
                 self.pids.push(census.process.pid);
-                let of = (census.table, census.census);
-                for opened in self.stacks.iter_mut().filter(|opened| opened.census == of) {
-                    opened.process = Some(census.process.pid);
-                }
+                self.censuses.insert((census.table, census.census), census.process.pid);
             }
             Event::Descriptor(row) => self.stacks.extend(row.stack.map(|stack| Opened {
                 stack,
                 census: (row.table, row.census),
-                process: None,
                 by: row.opener,
                 at_ns: row.opened_ns,
             })),

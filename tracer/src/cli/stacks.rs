@@ -7,7 +7,7 @@ use crate::{
     pipeline::{Opened, Pipeline},
     probe::{Session, StackFrame, session::boot_ns},
     record::Input,
-    symbols::Symbols,
+    symbols::{Place, Symbols},
 };
 
 /// What names them.
@@ -42,35 +42,39 @@ impl Stacks {
             if self.known.insert(opened.stack)
                 && let Some(frames) = session.stack(opened.stack)
             {
-                let frames = frames.iter().flat_map(|frame| self.name(frame, &opened)).collect();
+                let process = noticed.censuses.get(&opened.census).copied();
+                let frames = self.name(&frames, &opened, process);
                 pipeline.take(Input::Stack(Box::new(Stack { at_ns: boot_ns(), id: opened.stack, frames })));
             }
         }
     }
 
-    fn name(&mut self, frame: &StackFrame, opened: &Opened) -> Vec<Frame> {
-        let place = match *frame {
-            StackFrame::File { build_id, offset } => Ok((build_id, offset)),
-            StackFrame::Address(address) => self.place(address, opened).ok_or(address),
+    fn name(&mut self, frames: &[StackFrame], opened: &Opened, process: Option<u32>) -> Vec<Frame> {
+        let address = |frame: &StackFrame| if let StackFrame::Address(address) = frame { Some(*address) } else { None };
+        let addresses: Vec<u64> = frames.iter().filter_map(address).collect();
+        let mut places = self.places(&addresses, opened, process).into_iter();
+        let name = |frame: &StackFrame| match *frame {
+            StackFrame::File { build_id, offset } => self.symbols.frame(&build_id, offset),
+            StackFrame::Address(address) => match places.next().flatten() {
+                Some((build_id, offset)) => self.symbols.frame(&build_id, offset),
+                None => vec![Frame {
+                    module: Name::default(),
+                    build_id: String::new(),
+                    offset: address,
+                    symbol: None,
+                    source: None,
+                }],
+            },
         };
-        match place {
-            Ok((build_id, offset)) => self.symbols.frame(&build_id, offset),
-            Err(address) => vec![Frame {
-                module: Name::default(),
-                build_id: String::new(),
-                offset: address,
-                symbol: None,
-                source: None,
-            }],
-        }
+        frames.iter().flat_map(name).collect()
     }
 
-    /// Where an address of the opener is. Its process has the same mappings, and outlives it; neither may have execed since.
-    fn place(&self, address: u64, opened: &Opened) -> Option<([u8; 20], u64)> {
+    /// Where addresses of the opener are. Its process has the same mappings, and outlives it; neither may have execed since.
+    fn places(&self, addresses: &[u64], opened: &Opened, process: Option<u32>) -> Vec<Option<Place>> {
+        let (Some(at_ns), false) = (opened.at_ns, addresses.is_empty()) else { return Vec::new() };
         let thread = if let Opener::Thread(thread) = opened.by { Some(thread) } else { None };
-        let at_ns = opened.at_ns?;
         let same_image = |pid: &u32| self.execs.get(pid).is_none_or(|execed| *execed <= at_ns);
-        let mut who = thread.into_iter().chain(opened.process).filter(same_image);
-        who.find_map(|pid| self.symbols.place(pid, address))
+        let mut who = thread.into_iter().chain(process).filter(same_image);
+        who.find_map(|pid| Symbols::places(pid, addresses)).unwrap_or_default()
     }
 }

@@ -18,6 +18,9 @@ use modules::Modules;
 /// Bytes of a build id.
 pub const BUILD_ID: usize = 20;
 
+/// Where code is: build id of its file, and offset in it, bytes.
+pub type Place = ([u8; BUILD_ID], u64);
+
 /// What names frames; one for a trace.
 #[derive(Debug, Default)]
 pub struct Symbols {
@@ -51,11 +54,11 @@ impl Symbols {
         self.modules.file(build_id).is_some()
     }
 
-    /// Where an address of a process is now: build id of the file and offset. None where nothing with code is mapped, or
-    /// the process has gone. A thread's id does as well.
+    /// Where addresses of a process are now, by one reading of its mappings: each None where nothing with code is mapped. None
+    /// if the process has gone. A thread's id does as well.
     #[must_use]
-    pub fn place(&self, pid: u32, address: u64) -> Option<([u8; BUILD_ID], u64)> {
-        self.modules.place(pid, address)
+    pub fn places(pid: u32, addresses: &[u64]) -> Option<Vec<Option<Place>>> {
+        Modules::places(pid, addresses)
     }
 
     /// A frame in a file, by its build id: inlined functions first, the one that they are in last.
@@ -118,7 +121,10 @@ mod tests {
         let mut symbols = Symbols::new();
         symbols.learn(std::process::id());
         let here = a_function_of_this_program_is_found_by_build_id_and_offset as *const () as u64;
-        let (build_id, offset) = symbols.place(std::process::id(), here).expect("it is mapped");
+        let [Some((build_id, offset)), None] = Symbols::places(std::process::id(), &[here, 0]).expect("it runs")[..]
+        else {
+            panic!("it is mapped, and nothing at 0")
+        };
         let frames = symbols.frame(&build_id, offset + 2);
         let last = frames.last().expect("a frame");
         assert!(last.symbol.as_deref().is_some_and(|name| name.ends_with("by_build_id_and_offset")), "{frames:?}");

@@ -9,7 +9,7 @@ use std::{
 
 use blazesym::helper::read_elf_build_id;
 
-use super::BUILD_ID;
+use super::{BUILD_ID, Place};
 
 /// A file with code.
 #[derive(Clone, Debug)]
@@ -72,12 +72,16 @@ impl Modules {
         self.files.get(build_id)
     }
 
-    /// Where an address of a process is: build id of the file that is mapped there now, and offset.
-    pub fn place(&self, pid: u32, address: u64) -> Option<([u8; BUILD_ID], u64)> {
+    /// Where addresses of a process are: build id of the file that is mapped there now, and offset.
+    pub fn places(pid: u32, addresses: &[u64]) -> Option<Vec<Option<Place>>> {
         let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-        let mapping = maps.lines().filter_map(code).find(|mapping| mapping.addresses.contains(&address))?;
-        let file = reachable(pid, mapping.path)?;
-        Some((build_id(&file)?, address - mapping.addresses.start + mapping.offset))
+        let mappings: Vec<Mapping<'_>> = maps.lines().filter_map(code).collect();
+        let place = |address: &u64| {
+            let mapping = mappings.iter().find(|mapping| mapping.addresses.contains(address))?;
+            let file = reachable(pid, mapping.path)?;
+            Some((build_id(&file)?, address - mapping.addresses.start + mapping.offset))
+        };
+        Some(addresses.iter().map(place).collect())
     }
 }
 

@@ -42,7 +42,7 @@ impl Told {
             let frames = session.stack(id).expect("its frames").into_iter();
             let place = |frame| match (frame, opener) {
                 (StackFrame::File { build_id, offset }, _) => Some((build_id, offset)),
-                (StackFrame::Address(address), Opener::Thread(thread)) => symbols.place(thread, address),
+                (StackFrame::Address(address), Opener::Thread(thread)) => Symbols::places(thread, &[address])?[0],
                 (StackFrame::Address(_), _) => None,
             };
             let places: Vec<_> = frames.filter_map(place).collect();
