@@ -278,6 +278,11 @@ mod tests {
             3 << 24 | 256,
         ]); // 7 outer
         put(&[names[11], kind::FUNC << 24, 0]); // 8
+        section(&types, &strings)
+    }
+
+    /// Both, with the header before them.
+    fn section(types: &[u8], strings: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(MAGIC.to_le_bytes());
         bytes.extend([1, 0]);
@@ -315,13 +320,7 @@ mod tests {
             strings.extend(name.as_bytes());
             strings.extend(b"\0m\0");
         }
-        let mut bytes = MAGIC.to_le_bytes().to_vec();
-        bytes.extend([1, 0]);
-        for word in [24, 0, types.len() as u32, types.len() as u32, strings.len() as u32] {
-            bytes.extend(word.to_le_bytes());
-        }
-        bytes.extend(types);
-        bytes.extend(strings);
+        let bytes = section(&types, &strings);
         let btf = Btf::parse(&bytes).unwrap();
         for (index, name) in names[..40_000].iter().enumerate().step_by(997).chain([(7, &names[7])]) {
             assert_eq!(btf.offset(name, "m"), Some(index as u32), "{name}");

@@ -44,7 +44,9 @@ impl Targets {
             return Err(nobody(&self.root, &only));
         }
         let before = self.wishes.clone();
-        known.map(|at| self.wishes.remove(at));
+        if let Some(at) = known {
+            self.wishes.remove(at);
+        }
         self.wishes.push(Wish { selector, pid: pids.first().copied().filter(|_| id) });
         let added = self.tell(session).and_then(|()| self.trace(session, &found.roots(&self.root)));
         if added.is_err() {

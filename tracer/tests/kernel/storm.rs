@@ -11,7 +11,7 @@ use crate::support::{
     self,
     fixture::{Fixture, bin},
     line::number,
-    poll,
+    poll, watch,
 };
 
 /// All of them may be alive at once, and the ring has room for what is told of them: under emulation nobody may come to empty it
@@ -76,8 +76,8 @@ fn a_fork_storm_is_told_whole_and_leaves_nothing_behind() {
     let told = Told::read(&records);
     let mut left = Vec::new();
     session.snapshot(|bytes| left.push(decode(bytes))).expect("a snapshot");
-    let counted: Vec<_> = session.coverage().expect("counters").counters;
-    let counted: Vec<_> = counted.iter().filter(|(_, count)| *count > 0).map(|(what, n)| (what.name(), n)).collect();
+    let counters = session.coverage().expect("counters").counters;
+    let counted = watch::busy(&counters);
     let about = format!("{} execs and {} ends told, counted {counted:?}", told.before.len(), told.ends);
     assert!(left.is_empty(), "{} tables are left in the kernel, {about}; the first: {:?}", left.len(), left[0]);
     let stopped = session.stop(|_| ()).expect("it stops");

@@ -185,6 +185,6 @@ impl Seen {
 }
 
 /// Those that are not 0.
-fn busy<T: std::fmt::Debug>(counters: &[(T, u64)]) -> Vec<&(T, u64)> {
+pub fn busy<T: std::fmt::Debug>(counters: &[(T, u64)]) -> Vec<&(T, u64)> {
     counters.iter().filter(|(_, count)| *count > 0).collect()
 }
